@@ -17,29 +17,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GroupSums.h"
 #include "KernelProgram.h"
+#include "PartSums.h"
 #include "StageKernels.h"
 
 using namespace mlir;
 using namespace polyattn;
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
-void polyattn::buildGroupKernel(const Lowering &lowering) {
-  const KernelInfo &info = lowering.info;
-  KernelPrograms programs = info.programs();
-  programs.keyHeads = false;
-  OpenKernel::Results results;
-  results.saved = info.savedSums;
-  results.firstSum = info.firstSum + info.countSums(); // behind those of the heads' kernel
-  OpenKernel kernel(lowering, lowering.named("__groups"), info.groupTensors(lowering.b), programs,
-                    results);
-  kernel.forBatches([&] {
-    KernelProgram(info, ScheduleForm::State, kernel.context()).buildGroupSums(lowering.b);
-  });
-}
 
 static bool isSumOfHeads(AttendOp attend) {
   return attend.getOfKeys() && attend.getGateHeads() != GateHeads::Q;
@@ -75,43 +59,35 @@ SmallVector<HiddenArgument> KernelInfo::groupTensors(Builder &b) const {
   return tensors;
 }
 
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
-static Value isOneHead(TileBuilder &b, const KernelFrame &frame) {
+Value GroupParts::isOneHead(TileBuilder &b) const {
   return b.isEqual(frame.headsOfGroup(b), b.index(1));
 }
 
-void KernelProgram::storeGroupPart(TileBuilder &b, TileBuilder::Branch results,
-                                   TileBuilder::Branch part) {
-  b.branch(isOneHead(b, context.frame), results, part);
-}
-
-/// The workspace of an attend's parts of its final state; null where that is no sum of heads.
-Value KernelProgram::partsOfState(AttendOp attend) const {
+Value GroupParts::ofState(AttendOp attend) const {
   SmallVector<AttendOp> summed = info.groupAttends();
   auto it = llvm::find(summed, attend);
   if (it == summed.end())
     return {};
-  return context.frame.workspace((info.hasRows ? 1 : 0) + (it - summed.begin()));
+  return frame.workspace((info.hasRows ? 1 : 0) + (it - summed.begin()));
 }
 
-void KernelProgram::buildGroupSums(TileBuilder &b) {
+/// What a program of the second kernel does, in each of its batches.
+static void buildGroupSums(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
   const KernelFrame &frame = context.frame;
+  KernelProgram program(info, ScheduleForm::State, context);
+  PartSums parts(info, context);
+  GroupParts group(info, frame);
   Value heads = frame.headsOfGroup(b);
   auto addHeads = [&](const BlockSpan &span) {
-    SmallVector<Accumulators> accumulators = addParts(b, heads, span, [&](Value i) {
+    program.storeSums(b, span, parts.add(b, heads, span, [&](Value i) {
       return SmallVector<Value>{frame.batch, frame.rowOf(b, span.position),
                                 frame.headOfGroup(b, i)};
-    });
-    VectorProgram vectors = context.queryVectors(b, span);
-    storeResults(b, accumulators, vectors, span);
+    }));
   };
   auto addStates = [&](bool areKept) {
     for (AttendOp attend : info.attends)
-      if (Value parts = partsOfState(attend); parts && info.savesSum(attend) == areKept)
-        stateOf(attend).sumParts(b, parts, tensorsOf(attend, FinalPart::State));
+      if (Value parts = group.ofState(attend); parts && info.savesSum(attend) == areKept)
+        program.stateOf(attend).sumParts(b, parts, program.tensorsOfState(attend));
   };
   Value isShared = b.compare(arith::CmpIPredicate::ne, heads, b.index(1));
   b.branch(isShared, [&] {
@@ -120,4 +96,16 @@ void KernelProgram::buildGroupSums(TileBuilder &b) {
     addStates(/*areKept=*/false);
   });
   addStates(/*areKept=*/true);
+}
+
+void polyattn::buildGroupKernel(const Lowering &lowering) {
+  const KernelInfo &info = lowering.info;
+  KernelPrograms programs = info.programs();
+  programs.keyHeads = false;
+  OpenKernel::Results results;
+  results.saved = info.savedSums;
+  results.firstSum = info.firstSum + info.countSums(); // behind those of the heads' kernel
+  OpenKernel kernel(lowering, lowering.named("__groups"), info.groupTensors(lowering.b), programs,
+                    results);
+  kernel.forBatches([&] { buildGroupSums(lowering.b, info, kernel.context()); });
 }

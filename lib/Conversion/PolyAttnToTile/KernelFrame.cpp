@@ -150,6 +150,15 @@ Value KernelFrame::sharingHead(TileBuilder &b, Value i) const {
   return b.addIndex(b.mulIndex(kvHead, headsOfGroup(b)), i);
 }
 
+void KernelFrame::forOtherHeads(TileBuilder &b, TileBuilder::Branch body) {
+  Value own = head;
+  b.loop(b.index(1), headsOfGroup(b), b.index(1), [&](Value number) {
+    head = sharingHead(b, number);
+    body();
+  });
+  head = own;
+}
+
 Value KernelFrame::firstHeadOfGroup(TileBuilder &b) const {
   return group ? b.mulIndex(kvHead, group) : kvHead;
 }

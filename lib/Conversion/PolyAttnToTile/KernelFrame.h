@@ -118,6 +118,8 @@ public:
 
   /// The i-th query head of those that share the program's key head.
   mlir::Value sharingHead(TileBuilder &builder, mlir::Value i) const;
+  /// Emits `body` for each query head that shares the states with the program's own.
+  void forOtherHeads(TileBuilder &builder, llvm::function_ref<void()> body);
   /// The first of the query heads that the program's key head serves.
   mlir::Value firstHeadOfGroup(TileBuilder &builder) const;
   /// The head of queries or keys that a decay or a state is of.

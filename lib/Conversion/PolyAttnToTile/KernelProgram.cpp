@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelProgram.h"
+#include "GroupSums.h"
+#include "PartSums.h"
+#include "PlacedStates.h"
 #include "WeightSums.h"
 
 using namespace mlir;
@@ -186,6 +189,12 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
     context.weightSums->add(b, queries, span.valid);
 }
 
+void KernelProgram::storeSums(TileBuilder &b, const BlockSpan &span,
+                              ArrayRef<Accumulators> accumulators) {
+  VectorProgram vectors = context.queryVectors(b, span);
+  storeResults(b, accumulators, vectors, span);
+}
+
 /// Binds rows that kernels of other sets have left in workspaces.
 void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
@@ -227,6 +236,10 @@ void KernelProgram::storeProducts(TileBuilder &b, ArrayRef<Accumulators> accumul
           span.valid, /*row_dim=*/1, /*col_dim=*/-1);
 }
 
+SmallVector<Value> KernelProgram::tensorsOfState(AttendOp attend) const {
+  return tensorsOf(attend, FinalPart::State);
+}
+
 /// The tensors that take an attend's final state, or its normalizer.
 SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) const {
   SmallVector<Value> tensors;
@@ -236,13 +249,14 @@ SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) con
     return tensors;
   for (const Output &output : info.outputs)
     if (output.value == finals[number])
-      tensors.push_back(tensorOfState(output.number));
+      tensors.push_back(tensorOfState(info, context.frame, output.number));
   if (Value tensor = workspaceOf(finals[number]))
     tensors.push_back(tensor);
   return tensors;
 }
 
 void KernelProgram::storeFinalStates(TileBuilder &b) {
+  GroupParts group(info, context.frame);
   for (AttendOp attend : info.attends) {
     if (!attend.getFinalState())
       continue;
@@ -251,14 +265,14 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
       state.finish(b, tensorsOf(attend, FinalPart::State),
                    tensorsOf(attend, FinalPart::Normalizer));
     };
-    Value parts = partsOfState(attend);
+    Value parts = group.ofState(attend);
     auto storePart = [&] { state.storePart(b, parts); };
     if (!parts)
       store();
     else if (info.savesSum(attend))
       storePart(); // the kernel of groups writes what is saved, whatever their size
     else
-      storeGroupPart(b, store, storePart);
+      b.branch(group.isOneHead(b), store, storePart);
   }
 }
 
@@ -266,7 +280,7 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
 void KernelProgram::finish(TileBuilder &b) {
   bool given = llvm::any_of(info.attends, [](AttendOp attend) { return attend.getFinalState(); });
   if (!context.segment || !given)
-    return ifStatesChange(b, [&] { storeFinalStates(b); });
+    return ifStatesChange(b, context, [&] { storeFinalStates(b); });
   b.branch(context.segment->isLast(b, context.direction()), [&] { storeFinalStates(b); });
 }
 
@@ -282,7 +296,7 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
   if (context.hasGroup) {
     BlockSpan reading = span;
     reading.onlyReads = true;
-    forOtherHeads(b, [&] { blockOfHead(b, reading); });
+    context.frame.forOtherHeads(b, [&] { blockOfHead(b, reading); });
   }
   blockOfHead(b, span);
 }
@@ -306,8 +320,11 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
         state->add(b, span, state->positionsToAdd(b, span));
     storeProducts(b, accumulators, span);
     auto results = [&] { storeResults(b, accumulators, queries, span); };
-    auto part = [&] { storePart(b, accumulators, span); };
-    auto rows = [&] { info.ofKeys ? storeGroupPart(b, results, part) : results(); };
+    auto part = [&] { PartSums(info, context).store(b, accumulators, span); };
+    auto rows = [&] {
+      info.ofKeys ? b.branch(GroupParts(info, context.frame).isOneHead(b), results, part)
+                  : results();
+    };
     context.share->finishBlock(b, accumulators, rows, part);
   });
 }
@@ -379,7 +396,7 @@ void KernelProgram::build(TileBuilder &b) {
     state.begin(b);
   sweepBlocks(b);
   finish(b);
-  storeZeros(b, context.block);
+  storeZeros(b, info, context, context.block);
 }
 
 void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &info,
@@ -396,7 +413,7 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &info,
   Value zero = b.index(0), end = context.frame.queries;
   context.share->inOneProgram(
       b, [&] { program.block(b, BlockSpan{zero, end, zero, end, /*isOnly=*/true}); });
-  program.storeZeros(b, length);
+  storeZeros(b, info, context, length);
 }
 
 void KernelProgram::buildChunk(TileBuilder &b, Value position,

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelProgram.h"
+#include "PlacedStates.h"
 #include "StageKernels.h"
 
 using namespace mlir;
@@ -29,6 +30,131 @@ static SmallVector<std::optional<unsigned>> workspacesOf(const KernelInfo &info)
   for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
     numbers.push_back(isPlaced(info.attention, i, result) ? std::optional(next++) : std::nullopt);
   return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// Where a program stores a final state.
+Value polyattn::tensorOfState(const KernelInfo &info, const KernelFrame &frame, unsigned result) {
+  std::optional<unsigned> number = workspacesOf(info)[result];
+  return number ? frame.workspace(*number) : frame.result(result);
+}
+
+void polyattn::ifStatesChange(TileBuilder &b, const ProgramContext &context,
+                              TileBuilder::Branch body) {
+  const KernelFrame &frame = context.frame;
+  if (!frame.cached)
+    return body();
+  Value all = b.addIndex(frame.cached, frame.queries);
+  Value isFull = b.compare(arith::CmpIPredicate::sge, all, b.index(context.run));
+  Value isNew = b.isEqual(frame.isContinued, arith::ConstantIntOp::create(b, 0, 1));
+  b.branch(arith::OrIOp::create(b, isFull, isNew), body);
+}
+
+/// Copies final states from workspaces to where they live.
+static void writeBackStates(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
+  const KernelFrame &frame = context.frame;
+  KernelProgram program(info, ScheduleForm::State, context);
+  for (AttendOp op : info.attends) {
+    FinalState from, to;
+    for (const auto &[number, value] : info.outputs) {
+      if (!workspacesOf(info)[number] || value.getDefiningOp() != op)
+        continue;
+      bool isState = value == op.getFinalStates().front();
+      (isState ? from.rows : from.normalizer) = tensorOfState(info, frame, number);
+      (isState ? to.rows : to.normalizer) = frame.result(number);
+    }
+    auto write = [&] { program.stateOf(op).writeBack(b, from, to); };
+    bool isShared = info.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
+    if (isShared) // by query heads, of which each has a program here
+      b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), write);
+    else
+      write();
+  }
+}
+
+/// Stores `valid` rows of the call, from `row` on, in those of a pool from `place` on.
+static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Value pool, Value head,
+                      Value row, Value place, int64_t block, Value valid) {
+  Value tensor = frame.input(keep.getTensor()), zero = b.index(0);
+  SmallVector<Value> from = {frame.batch, frame.rowOf(b, row), head};
+  SmallVector<Value> to = {frame.stateRow(), head, place};
+  auto type = cast<RankedTensorType>(keep.getTensor().getType());
+  if (type.getRank() == 3) {
+    Value gates = tile::LoadOp::create(b, b.tileType(1, block), tensor, from, valid,
+                                       /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false);
+    tile::StoreOp::create(b, b.transpose(gates), pool, to, valid, /*row_dim=*/2, /*col_dim=*/-1);
+    return;
+  }
+  from.push_back(zero);
+  to.push_back(zero);
+  Value rows = tile::LoadOp::create(b, b.tileType(block, type.getDimSize(3)), tensor, from, valid,
+                                    /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false);
+  tile::StoreOp::create(b, rows, pool, to, valid, /*row_dim=*/2, /*col_dim=*/3);
+}
+
+/// Whether rows are kept of the gates of query heads.
+static bool isOfQueries(const KernelInfo &info, KeepOp keep) {
+  return llvm::any_of(info.attends, [&](AttendOp attend) {
+    return attend.getDecay() == keep.getTensor() && attend.getGateHeads() == GateHeads::Q;
+  });
+}
+
+/// Keeps what the call has of its last local block, of query heads or of key heads.
+static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
+                        bool ofQueries) {
+  const KernelFrame &frame = context.frame;
+  Value zero = b.index(0), run = b.index(context.run), length = b.index(context.block);
+  Value all = b.addIndex(frame.cached, frame.queries);
+  Value begin = b.mulIndex(b.divIndex(all, run), run), isFirst = b.isEqual(begin, zero);
+  Value row = b.select(isFirst, zero, b.subIndex(begin, frame.cached));
+  Value place = b.select(isFirst, frame.cached, zero), count = b.subIndex(frame.queries, row);
+  b.loop(zero, count, length, [&](Value offset) {
+    Value valid = b.minIndex(b.subIndex(count, offset), length);
+    for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
+      if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(info, keep) == ofQueries)
+        storeRows(b, frame, keep, frame.result(i), ofQueries ? frame.head : frame.kvHead,
+                  b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
+  });
+}
+
+/// The first of the query heads that share the keys keeps these.
+void polyattn::storeCachedRows(TileBuilder &b, const KernelInfo &info,
+                               const ProgramContext &context) {
+  const KernelFrame &frame = context.frame;
+  if (!info.hasStatePerQuery())
+    return storeRowsOf(b, info, context, /*ofQueries=*/false);
+  storeRowsOf(b, info, context, /*ofQueries=*/true);
+  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
+           [&] { storeRowsOf(b, info, context, /*ofQueries=*/false); });
+}
+
+void polyattn::storeZeros(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
+                          int64_t rows) {
+  const KernelFrame &frame = context.frame;
+  if (!frame.positions)
+    return;
+  Value length = b.index(rows);
+  auto storeBlock = [&](Value position) {
+    Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
+    for (const auto &[number, value] : info.outputs)
+      if (auto vector = dyn_cast<FeatureType>(value.getType()))
+        tile::StoreOp::create(
+            b, b.constant(rows, vector.getWidth(), 0), frame.result(number),
+            ValueRange{frame.batch, frame.rowOf(b, position), frame.head, b.index(0)}, valid,
+            /*row_dim=*/1, /*col_dim=*/3);
+  };
+  context.share->inOneProgram(b,
+                              [&] { b.loop(frame.queries, frame.positions, length, storeBlock); });
+}
+
+/// What a program of the second kernel does.
+static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
+  ifStatesChange(b, context, [&] { writeBackStates(b, info, context); });
+  if (context.frame.cached)
+    storeCachedRows(b, info, context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,9 +219,7 @@ KernelPrograms PlacedStateKernels::programs() const {
 
 void PlacedStateKernels::build() const {
   OpenKernel kernel(lowering, lowering.named("__write_back"), tensors(), programs());
-  auto write = [&] {
-    KernelProgram(info, ScheduleForm::State, kernel.context()).buildWriteBack(lowering.b);
-  };
+  auto write = [&] { writeBack(lowering.b, info, kernel.context()); };
   if (int64_t tokens = info.steps().getTokens())
     kernel.ifLonger(tokens, write);
   else
@@ -115,124 +239,4 @@ void PlacedStateKernels::writeWorkspaces(EntryBuilder &e) const {
 
 void PlacedStateKernels::writeStage(EntryBuilder &e) const {
   e.stage(lowering.named("__write_back"), info.tensors.gridOf(lowering.b, programs()));
-}
-
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
-/// Where a program stores a final state.
-Value KernelProgram::tensorOfState(unsigned result) const {
-  std::optional<unsigned> number = workspacesOf(info)[result];
-  return number ? context.frame.workspace(*number) : context.frame.result(result);
-}
-
-/// A call that completes no local block leaves the state unchanged, so that nothing is written
-/// back.
-void KernelProgram::ifStatesChange(TileBuilder &b, TileBuilder::Branch body) {
-  const KernelFrame &frame = context.frame;
-  if (!frame.cached)
-    return body();
-  Value all = b.addIndex(frame.cached, frame.queries);
-  Value isFull = b.compare(arith::CmpIPredicate::sge, all, b.index(context.run));
-  Value isNew = b.isEqual(frame.isContinued, arith::ConstantIntOp::create(b, 0, 1));
-  b.branch(arith::OrIOp::create(b, isFull, isNew), body);
-}
-
-void KernelProgram::buildWriteBack(TileBuilder &b) {
-  ifStatesChange(b, [&] { writeBackStates(b); });
-  if (context.frame.cached)
-    storeCached(b);
-}
-
-void KernelProgram::writeBackStates(TileBuilder &b) {
-  for (AttendOp op : info.attends) {
-    FinalState from, to;
-    for (const auto &[number, value] : info.outputs) {
-      if (!workspacesOf(info)[number] || value.getDefiningOp() != op)
-        continue;
-      bool isState = value == op.getFinalStates().front();
-      (isState ? from.rows : from.normalizer) = tensorOfState(number);
-      (isState ? to.rows : to.normalizer) = context.frame.result(number);
-    }
-    auto write = [&] { stateOf(op).writeBack(b, from, to); };
-    bool isShared = info.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
-    if (isShared) // by query heads, of which each has a program here
-      b.branch(b.isEqual(context.frame.head, context.frame.firstHeadOfGroup(b)), write);
-    else
-      write();
-  }
-}
-
-/// Stores `valid` rows of the call, from `row` on, in those of a pool from `place` on.
-static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Value pool, Value head,
-                      Value row, Value place, int64_t block, Value valid) {
-  Value tensor = frame.input(keep.getTensor()), zero = b.index(0);
-  SmallVector<Value> from = {frame.batch, frame.rowOf(b, row), head};
-  SmallVector<Value> to = {frame.stateRow(), head, place};
-  auto type = cast<RankedTensorType>(keep.getTensor().getType());
-  if (type.getRank() == 3) {
-    Value gates = tile::LoadOp::create(b, b.tileType(1, block), tensor, from, valid,
-                                       /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false);
-    tile::StoreOp::create(b, b.transpose(gates), pool, to, valid, /*row_dim=*/2, /*col_dim=*/-1);
-    return;
-  }
-  from.push_back(zero);
-  to.push_back(zero);
-  Value rows = tile::LoadOp::create(b, b.tileType(block, type.getDimSize(3)), tensor, from, valid,
-                                    /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false);
-  tile::StoreOp::create(b, rows, pool, to, valid, /*row_dim=*/2, /*col_dim=*/3);
-}
-
-/// Whether rows are kept of the gates of query heads.
-static bool isOfQueries(const KernelInfo &info, KeepOp keep) {
-  return llvm::any_of(info.attends, [&](AttendOp attend) {
-    return attend.getDecay() == keep.getTensor() && attend.getGateHeads() == GateHeads::Q;
-  });
-}
-
-/// Keeps what the call has of its last local block, of query heads or of key heads.
-void KernelProgram::storeCached(TileBuilder &b, bool ofQueries) {
-  const KernelFrame &frame = context.frame;
-  Value zero = b.index(0), run = b.index(context.run), length = b.index(context.block);
-  Value all = b.addIndex(frame.cached, frame.queries);
-  Value begin = b.mulIndex(b.divIndex(all, run), run), isFirst = b.isEqual(begin, zero);
-  Value row = b.select(isFirst, zero, b.subIndex(begin, frame.cached));
-  Value place = b.select(isFirst, frame.cached, zero), count = b.subIndex(frame.queries, row);
-  b.loop(zero, count, length, [&](Value offset) {
-    Value valid = b.minIndex(b.subIndex(count, offset), length);
-    for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
-      if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(info, keep) == ofQueries)
-        storeRows(b, frame, keep, frame.result(i), ofQueries ? frame.head : frame.kvHead,
-                  b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
-  });
-}
-
-/// The first of the query heads that share the keys keeps these.
-void KernelProgram::storeCached(TileBuilder &b) {
-  const KernelFrame &frame = context.frame;
-  if (!info.hasStatePerQuery())
-    return storeCached(b, /*ofQueries=*/false);
-  storeCached(b, /*ofQueries=*/true);
-  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
-           [&] { storeCached(b, /*ofQueries=*/false); });
-}
-
-/// The results of positions that do not count, so many at a time.
-void KernelProgram::storeZeros(TileBuilder &b, int64_t rows) {
-  const KernelFrame &frame = context.frame;
-  if (!frame.positions)
-    return;
-  Value length = b.index(rows);
-  auto storeBlock = [&](Value position) {
-    Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
-    for (const auto &[number, value] : info.outputs)
-      if (auto vector = dyn_cast<FeatureType>(value.getType()))
-        tile::StoreOp::create(
-            b, b.constant(rows, vector.getWidth(), 0), frame.result(number),
-            ValueRange{frame.batch, frame.rowOf(b, position), frame.head, b.index(0)}, valid,
-            /*row_dim=*/1, /*col_dim=*/3);
-  };
-  context.share->inOneProgram(b,
-                              [&] { b.loop(frame.queries, frame.positions, length, storeBlock); });
 }

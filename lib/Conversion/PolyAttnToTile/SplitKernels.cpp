@@ -6,14 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelProgram.h"
+#include "PartSums.h"
 #include "StageKernels.h"
 
 using namespace mlir;
 using namespace polyattn;
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
 
 /// What programs that share a head have between them: the accumulators of all parts, and the four
 /// numbers of a launch: a program's first part, the one behind its last, the position of the first
@@ -41,10 +38,26 @@ OpenKernel SplitKernels::open(StringRef name) const {
 
 OpenKernel SplitKernels::openMain() const { return open(info.name()); }
 
-/// The kernel that adds the parts of a head, normalizes and writes the results.
+/// The kernel that adds the parts of a head, normalizes and writes the results. The programs take
+/// turns, block by block: to them the numbers of a launch are which of them it is and how many
+/// there are.
 void SplitKernels::build() const {
+  TileBuilder &b = lowering.b;
   OpenKernel kernel = open(lowering.named("__combine"));
-  KernelProgram(info, ScheduleForm::State, kernel.context()).buildCombination(lowering.b);
+  const auto &own = static_cast<const LaunchedParts &>(*kernel.share);
+  const KernelFrame &frame = kernel.frame;
+  ProgramContext context = kernel.context();
+  KernelProgram program(info, ScheduleForm::State, context);
+  PartSums parts(info, context);
+  Value queries = frame.queries, length = b.index(context.block);
+  Value first = b.mulIndex(own.first, length), stride = b.mulIndex(own.behind, length);
+  b.loop(first, queries, stride, [&](Value position) {
+    Value valid = b.minIndex(b.subIndex(queries, position), length);
+    BlockSpan span{position, valid, position, queries};
+    program.storeSums(b, span, parts.add(b, own.parts, span, [&](Value part) {
+      return SmallVector<Value>{part, frame.batch, frame.rowOf(b, span.position), frame.head};
+    }));
+  });
 }
 
 /// What a part stores for each position.
@@ -68,88 +81,4 @@ void SplitKernels::write(EntryBuilder &e, ArrayAttr programs) const {
   choice.setMax(info.cut().getSplits());
   choice.setMultiple(std::max(info.block(), info.run));
   choice.setMinPositions(info.quadraticBelow()); // shorter calls have nothing to cut
-}
-
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
-/// N of each attend and its Z beside it, of a part or of a query head.
-void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> accumulators,
-                              const BlockSpan &span) {
-  const KernelFrame &frame = context.frame;
-  SmallVector<Value> indices = {frame.batch, frame.rowOf(b, span.position),
-                                frame.headOf(/*queries=*/true)};
-  if (Value part = context.share->part())
-    indices.insert(indices.begin(), part);
-  int64_t columnDim = indices.size(), column = 0;
-  auto store = [&](Value tile) {
-    int64_t width = b.typeOf(tile).getColumns();
-    SmallVector<Value> at = indices;
-    at.push_back(b.index(column));
-    tile::StoreOp::create(b, tile, frame.workspace(0), at, span.valid, /*row_dim=*/columnDim - 2,
-                          /*col_dim=*/width == 1 ? -1 : columnDim);
-    column += width;
-  };
-  for (const Accumulators &sum : accumulators) {
-    store(sum.numerator);
-    if (sum.denominator)
-      store(sum.denominator);
-  }
-}
-
-/// The sums of what all parts have stored for a block.
-SmallVector<Accumulators>
-KernelProgram::addParts(TileBuilder &b, Value count, const BlockSpan &span,
-                        function_ref<SmallVector<Value>(Value)> indicesOf) {
-  SmallVector<Value> zeros;
-  for (AttendProgram &program : programs) {
-    zeros.push_back(b.constant(context.block, program.getValueWidth(), 0));
-    if (program.normalized())
-      zeros.push_back(b.constant(context.block, 1, 0));
-  }
-  auto totals = b.loop(b.index(0), count, b.index(1), zeros, [&](Value part, ValueRange in) {
-    TileBuilder::Values out;
-    SmallVector<Value> indices = indicesOf(part);
-    int64_t columnDim = indices.size(), column = 0;
-    for (Value sum : in) {
-      int64_t width = b.typeOf(sum).getColumns();
-      SmallVector<Value> at = indices;
-      at.push_back(b.index(column));
-      Value tile =
-          tile::LoadOp::create(b, b.typeOf(sum), context.frame.workspace(0), at, span.valid,
-                               /*row_dim=*/columnDim - 2, width == 1 ? -1 : columnDim,
-                               /*transposed=*/false);
-      out.push_back(b.add(sum, tile));
-      column += width;
-    }
-    return out;
-  });
-  SmallVector<Accumulators> accumulators;
-  size_t next = 0;
-  for (AttendProgram &program : programs) {
-    Accumulators &sum = accumulators.emplace_back();
-    sum.numerator = totals[next++];
-    if (program.normalized())
-      sum.denominator = totals[next++];
-  }
-  return accumulators;
-}
-
-/// The programs take turns, block by block: to them the numbers of a launch are which of them it is
-/// and how many there are.
-void KernelProgram::buildCombination(TileBuilder &b) {
-  const auto &own = static_cast<const LaunchedParts &>(*context.share);
-  Value queries = context.frame.queries, length = b.index(context.block);
-  Value first = b.mulIndex(own.first, length), stride = b.mulIndex(own.behind, length);
-  b.loop(first, queries, stride, [&](Value position) {
-    Value valid = b.minIndex(b.subIndex(queries, position), length);
-    BlockSpan span{position, valid, position, queries};
-    const KernelFrame &frame = context.frame;
-    SmallVector<Accumulators> accumulators = addParts(b, own.parts, span, [&](Value part) {
-      return SmallVector<Value>{part, frame.batch, frame.rowOf(b, span.position), frame.head};
-    });
-    VectorProgram vectors = context.queryVectors(b, span);
-    storeResults(b, accumulators, vectors, span);
-  });
 }

@@ -1,0 +1,175 @@
+//===- TokenProgram.cpp - programs of calls of few tokens -----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenProgram.h"
+#include "PlacedStates.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// Rows of zeros that a step stores at a time.
+static constexpr int64_t kRowsOfZeros = 16;
+
+StepVectors TokenProgram::stepVectors(unsigned attend) const {
+  unsigned next = 3 * attend;
+  const KernelFrame &frame = context.frame;
+  return {frame.workspace(next), frame.workspace(next + 1), frame.workspace(next + 2)};
+}
+
+/// The results that are an attend's final state and its normalizer.
+FinalState TokenProgram::placeOf(AttendOp attend) const {
+  FinalState place;
+  for (const auto &[number, value] : info.outputs)
+    if (value.getDefiningOp() == attend && value != attend.getOutput())
+      (value == attend.getFinalStates().front() ? place.rows : place.normalizer) =
+          context.frame.result(number);
+  return place;
+}
+
+/// The batches from `first` on that a program of the vectors' kernel would have.
+Value TokenProgram::batchesFrom(TileBuilder &b, Value first) const {
+  Value all = memref::DimOp::create(b, stepVectors(0).query, b.index(0));
+  return b.minIndex(b.subIndex(all, first), b.index(StepsAttr::kBatchesPerProgram));
+}
+
+void TokenProgram::buildVectors(TileBuilder &b) {
+  KernelFrame &frame = context.frame;
+  Value zero = b.index(0), valid = batchesFrom(b, frame.batch);
+  BlockRows rows{zero, zero, Value(), valid};
+  rows.ofBatches = true;
+  VectorProgram queries = frame.queryVectors(b, rows, StepsAttr::kBatchesPerProgram);
+  for (auto [i, program] : llvm::enumerate(programs))
+    program.storeQueries(b, stepVectors(i), queries);
+  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
+    VectorProgram keys = frame.keyVectors(b, rows, StepsAttr::kBatchesPerProgram);
+    for (auto [i, program] : llvm::enumerate(programs))
+      program.storeKeys(b, stepVectors(i), keys);
+  });
+}
+
+void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows,
+                               TokenFeatures features) {
+  BlockRows only = context.rows(b, b.index(0), b.index(1));
+  VectorProgram keys = context.frame.keyVectors(b, only, 1);
+  for (auto [i, program] : llvm::enumerate(programs))
+    features == TokenFeatures::Loaded ? program.loadKeys(b, rows[i], stepVectors(i))
+                                      : program.computeKeys(b, rows[i], keys);
+}
+
+/// The results of these heads.
+void TokenProgram::stepOtherHeads(TileBuilder &b, TokenFeatures features) {
+  if (info.tensors.sameHeads || info.hasStatePerQuery())
+    return;
+  context.frame.forOtherHeads(b, [&] {
+    SmallVector<StepVectors> others(programs.size());
+    stepHead(b, others, features);
+  });
+}
+
+/// The states and the results of one token, for all query heads that share them: those that only
+/// read a state do so as it is wanted, after its update or before it.
+void TokenProgram::stepToken(TileBuilder &b, TokenFeatures features) {
+  SmallVector<StepVectors> rows(programs.size());
+  bool isReadBefore = info.scoresNearPairs();
+  if (isReadBefore)
+    stepOtherHeads(b, features);
+  if (!context.frame.cached)
+    computeKeys(b, rows, features);
+  stepHead(b, rows, features);
+  if (!isReadBefore)
+    stepOtherHeads(b, features);
+  if (context.frame.cached)
+    takeInFullBlock(b);
+}
+
+/// The results of the query head at hand, which updates states where `rows` have keys.
+void TokenProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
+                            TokenFeatures features) {
+  Value zero = b.index(0), one = b.index(1);
+  BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.cached};
+  VectorProgram queries = context.queryVectors(b, span);
+  bool isReadBefore = info.scoresNearPairs();
+  SmallVector<Accumulators> sums;
+  for (auto [i, program] : llvm::enumerate(programs)) {
+    features == TokenFeatures::Loaded ? program.loadQueries(b, rows[i], stepVectors(i))
+                                      : program.computeQueries(b, rows[i], queries);
+    FinalState place = placeOf(info.attends[i]);
+    sums.push_back(isReadBefore ? program.stepBefore(b, rows[i], place, queries, span)
+                                : program.step(b, rows[i], place));
+  }
+  storeResults(b, sums, queries, span);
+}
+
+/// States take in the local block that the token has filled.
+void TokenProgram::takeInFullBlock(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  Value zero = b.index(0), one = b.index(1);
+  Value isFull = b.isEqual(b.addIndex(frame.cached, one), b.index(context.run));
+  b.branch(isFull, [&] {
+    ProgramContext inBlocks = context;
+    inBlocks.block = context.cachedBlock;
+    TokenProgram whole(info, inBlocks);
+    for (StateProgram &state : whole.states)
+      state.begin(b);
+    whole.takeIn(b, Sweep{zero, frame.cached, context.cachedBlock}, KeySource::Cached);
+    whole.takeIn(b, Sweep{zero, one, context.cachedBlock}, KeySource::Call);
+    for (AttendOp attend : info.attends)
+      whole.stateOf(attend).store(b, placeOf(attend));
+  });
+}
+
+void TokenProgram::buildStep(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  auto compute = [&] { stepToken(b, TokenFeatures::Computed); };
+  auto stepOnly = [&] {
+    int64_t fewest = info.steps().getBatches();
+    if (!fewest)
+      return compute();
+    if (fewest == 1)
+      return stepToken(b, TokenFeatures::Loaded);
+    Value place = arith::RemUIOp::create(b, frame.batch, b.index(StepsAttr::kBatchesPerProgram));
+    Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
+    Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(fewest));
+    b.branch(areShared, [&] { stepToken(b, TokenFeatures::Loaded); }, compute);
+  };
+  auto update = [&] {
+    // A new sequence's slot holds what is another's: zeros let nothing of it through.
+    if (frame.isContinued)
+      b.branch(arith::XOrIOp::create(b, frame.hasState(b), frame.isContinued), [&] {
+        for (AttendOp attend : info.attends)
+          stateOf(attend).clear(b, placeOf(attend));
+      });
+    b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
+    if (frame.cached)
+      storeCachedRows(b, info, context);
+  };
+  if (info.hasStatePerQuery())
+    update();
+  else
+    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
+  storeZeros(b, info, context, kRowsOfZeros);
+}
+
+void TokenProgram::buildFew(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  auto update = [&] {
+    for (StateProgram &state : states)
+      state.begin(b);
+    sweepBlocks(b);
+    ifStatesChange(b, context, [&] {
+      for (AttendOp attend : info.attends)
+        stateOf(attend).store(b, placeOf(attend));
+    });
+    if (frame.cached)
+      storeCachedRows(b, info, context);
+  };
+  if (info.hasStatePerQuery())
+    update();
+  else
+    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
+  storeZeros(b, info, context, context.block);
+}
