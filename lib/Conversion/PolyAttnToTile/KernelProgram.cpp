@@ -7,6 +7,7 @@
 
 #include "KernelProgram.h"
 #include "GroupSums.h"
+#include "Normalizer.h"
 #include "PartSums.h"
 #include "PlacedStates.h"
 #include "WeightSums.h"
@@ -170,9 +171,10 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
                                  VectorProgram &queries, const BlockSpan &span) {
   loadImported(b, queries, span);
   llvm::DenseMap<Value, RowFactors> factorsOf;
-  for (auto [attend, program, sum] : llvm::zip(info.attends, programs, accumulators)) {
+  for (auto [attend, sum] : llvm::zip(info.attends, accumulators)) {
     Value factors = AttendOp(attend).getRowFactors();
-    Value output = program.normalize(b, sum, span, factors ? &factorsOf[factors] : nullptr);
+    Value output =
+        normalize(b, attend, context, sum, span, factors ? &factorsOf[factors] : nullptr);
     queries.bind(AttendOp(attend).getOutput(), output);
   }
   storeExported(b, queries, span);

@@ -111,3 +111,49 @@ Value RowNormalizer::factorsOfScores(TileBuilder &b, const RowScores &rows, Valu
     return e.select(isBelowFloor(e, attr, in[0]), e.constant(0), in[1]);
   });
 }
+
+/// The number of the call's keys that each row sees, [C x 1], or where it is the same one [1 x 1].
+static Value visibleKeys(TileBuilder &b, const ProgramContext &context, const BlockSpan &span) {
+  auto positions = [&](Value first) -> Value {
+    return b.transpose(
+        tile::IotaOp::create(b, b.tileType(1, context.block), context.share->rowOfCall(b, first)));
+  };
+  if (context.mask == Mask::Causal)
+    return positions(b.addIndex(span.position, b.index(1)));
+  Value all = tile::IotaOp::create(b, b.tileType(1, 1), context.frame.keys);
+  if (context.mask == Mask::Full)
+    return all;
+  return b.sub(all, positions(span.position));
+}
+
+Value polyattn::normalize(TileBuilder &b, AttendOp op, const ProgramContext &context,
+                          const Accumulators &accumulators, const BlockSpan &span,
+                          RowFactors *rowFactors) {
+  bool mean = op.getNormalizer().isMean();
+  RowNormalizer normalizer{op.getNormalizer(), Value(), /*hasEmptyRows=*/!context.isOrdered(),
+                           /*hasInitialState=*/op.hasInitialState()};
+  if (mean && context.mask == Mask::Causal && context.frame.firstPosition)
+    normalizer.keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
+  if (!accumulators.denominator && !mean)
+    return accumulators.numerator;
+  RowScores rows;
+  rows.sum = accumulators.denominator;
+  if (mean || !context.isOrdered())
+    rows.keys = visibleKeys(b, context, span);
+  rows.largest = accumulators.largest;
+  if (rowFactors && normalizer.hasSlope())
+    rows.total = normalizer.totals(b, rows);
+  Value factors = normalizer.factors(b, rows);
+  if (rowFactors) {
+    // Where all rows see the same number of keys it is one factor.
+    Value ofRows = b.typeOf(factors).getRows() == context.block
+                       ? factors
+                       : b.mul(b.constant(context.block, 1, 1), factors);
+    *rowFactors = {ofRows, ofRows};
+    if (!accumulators.denominator)
+      rowFactors->ofDenominator = b.constant(context.block, 1, 0);
+    else if (rows.total)
+      rowFactors->ofDenominator = normalizer.factorsOfScores(b, rows, ofRows);
+  }
+  return b.mul(accumulators.numerator, factors);
+}

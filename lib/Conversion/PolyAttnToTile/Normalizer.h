@@ -7,7 +7,8 @@
 #ifndef POLYATTN_CONVERSION_NORMALIZER_H
 #define POLYATTN_CONVERSION_NORMALIZER_H
 
-#include "TileBuilder.h"
+#include "Accumulators.h"
+#include "ProgramContext.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 
 namespace polyattn {
@@ -42,6 +43,11 @@ struct RowNormalizer {
 private:
   mlir::Value unit(ElementBuilder &builder, mlir::Value isEmpty, mlir::Value keys) const;
 };
+
+/// o = N over the denominator (NormalizerAttr), [C x dv], for a block of an attend's rows. Fills in
+/// `factors`, if it is not null.
+mlir::Value normalize(TileBuilder &builder, AttendOp op, const ProgramContext &context,
+                      const Accumulators &accumulators, const BlockSpan &span, RowFactors *factors);
 
 } // namespace polyattn
 

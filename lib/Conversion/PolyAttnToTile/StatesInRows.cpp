@@ -11,7 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttendProgram.h"
+#include "StatesInRows.h"
+#include "FeatureBlocks.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -21,15 +22,14 @@ using namespace polyattn;
 //===----------------------------------------------------------------------===//
 
 /// `rows`, or none of them in the call's first block, which no state is before.
-Value AttendProgram::filledRows(TileBuilder &b, const BlockSpan &span, int64_t rows) const {
+static Value filledRows(TileBuilder &b, const BlockSpan &span, int64_t rows) {
   Value hasBefore = b.compare(arith::CmpIPredicate::sgt, span.position, b.index(0));
   return b.select(hasBefore, b.index(rows), b.index(0));
 }
 
 /// The normalizer after the block that begins at `first`, [1 x D].
-Value AttendProgram::loadNormalizerInRows(TileBuilder &b, const BlockSpan &span,
-                                          Value first) const {
-  BlockStates layout = AttendOp(op).getStatesLayout();
+Value StatesInRows::loadNormalizer(TileBuilder &b, const BlockSpan &span, Value first) const {
+  BlockStates layout = op.getStatesLayout();
   int64_t length = layout.length;
   auto type = tile::BufferType::get(b.getContext(), layout.normalizerPieces() * length, 1);
   Value column = tile::BufferOp::create(b, type, /*persistent=*/false);
@@ -48,19 +48,17 @@ Value AttendProgram::loadNormalizerInRows(TileBuilder &b, const BlockSpan &span,
 
 /// The queries times the state before the block. Features of keys were elements of values there,
 /// and the last one may have been the 1 of a normalizer.
-Accumulators AttendProgram::throughStatesInRows(TileBuilder &b, VectorProgram &queries,
-                                                const BlockSpan &span) {
-  BlockStates layout = AttendOp(op).getStatesLayout();
-  FeatureBlocks blocks(queryPlan, queryWeights);
+Value StatesInRows::read(TileBuilder &b, VectorProgram &queries, const FeaturePlan &plan,
+                         const std::vector<double> &weights, const BlockSpan &span) const {
+  BlockStates layout = op.getStatesLayout();
+  FeatureBlocks blocks(plan, weights);
   blocks.prepare(b, queries);
   // Nothing is read in the first block, wherever that would be.
   Value before = b.subIndex(span.position, filledRows(b, span, layout.length));
-  Accumulators accumulators;
-  accumulators.numerator = b.constant(context.block, valueWidth, 0);
+  Value numerator = b.constant(context.block, op.getValue().getType().getWidth(), 0);
   auto add = [&](int64_t first, int64_t count, Value states, Value terms) {
-    accumulators.numerator =
-        b.dot(blocks.block(b, queries, b.index(first), count), states, accumulators.numerator,
-              /*lhsTransposed=*/true, tile::Triangle::None, tile::Triangle::None, terms);
+    numerator = b.dot(blocks.block(b, queries, b.index(first), count), states, numerator,
+                      /*lhsTransposed=*/true, tile::Triangle::None, tile::Triangle::None, terms);
   };
   for (int64_t piece = 0; piece < layout.valuePieces(); ++piece) {
     int64_t rows = layout.valueRows(piece);
@@ -73,8 +71,8 @@ Accumulators AttendProgram::throughStatesInRows(TileBuilder &b, VectorProgram &q
     add(piece * layout.length, rows, states, filled);
   }
   if (layout.hasNormalizer)
-    add(layout.values, 1, loadNormalizerInRows(b, span, before), Value());
-  return accumulators;
+    add(layout.values, 1, loadNormalizer(b, span, before), Value());
+  return numerator;
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,16 +80,16 @@ Accumulators AttendProgram::throughStatesInRows(TileBuilder &b, VectorProgram &q
 //===----------------------------------------------------------------------===//
 
 /// Stores the first rows of a block, and zeros in the others, of those that the call has.
-void AttendProgram::storePiece(TileBuilder &b, Value tile, Value column,
-                               const BlockSpan &span) const {
+void StatesInRows::storePiece(TileBuilder &b, Value tile, Value column,
+                              const BlockSpan &span) const {
   int64_t rows = b.typeOf(tile).getRows(), columns = b.typeOf(tile).getColumns();
-  int64_t rest = AttendOp(op).getStatesLayout().length - rows;
+  int64_t rest = op.getStatesLayout().length - rows;
   Value given = b.minIndex(span.valid, b.index(rows));
   auto store = [&](Value part, Value position, Value valid) {
     SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, position), gates.head(),
                              column};
     for (auto [i, result] : llvm::enumerate(returnedBy(op->getParentOfType<AttentionOp>())))
-      if (yieldedValue(result) == AttendOp(op).getKeptStates())
+      if (yieldedValue(result) == op.getKeptStates())
         tile::StoreOp::create(b, part, context.frame.result(i), at, valid, /*row_dim=*/1,
                               /*col_dim=*/3);
   };
@@ -108,21 +106,21 @@ void AttendProgram::storePiece(TileBuilder &b, Value tile, Value column,
 }
 
 /// Stores the state of features [first, first + count) after the block.
-void AttendProgram::storeStateInRows(TileBuilder &b, Value first, int64_t count,
-                                     const BlockSpan &span) const {
-  BlockStates layout = AttendOp(op).getStatesLayout();
-  Value transposed = b.transpose(getState()->getSums().weightedRows(b, first, count));
+void StatesInRows::store(TileBuilder &b, const BlockState &sums, Value first, int64_t count,
+                         const BlockSpan &span) const {
+  BlockStates layout = op.getStatesLayout();
+  Value transposed = b.transpose(sums.weightedRows(b, first, count));
   for (int64_t piece = 0; piece < layout.valuePieces(); ++piece)
     storePiece(b, b.slice(transposed, b.index(piece * layout.length), layout.valueRows(piece)),
                b.addIndex(first, b.index(layout.valueColumn(piece))), span);
 }
 
 /// Stores the normalizer after the block.
-void AttendProgram::storeNormalizerInRows(TileBuilder &b, const BlockSpan &span) const {
-  BlockStates layout = AttendOp(op).getStatesLayout();
+void StatesInRows::storeNormalizer(TileBuilder &b, const BlockState &sums,
+                                   const BlockSpan &span) const {
+  BlockStates layout = op.getStatesLayout();
   for (int64_t piece = 0; piece < layout.normalizerPieces(); ++piece)
-    storePiece(b,
-               getState()->getSums().weightedNormalizer(b, b.index(piece * layout.length),
-                                                        layout.normalizerRows(piece)),
-               b.index(layout.normalizerColumn(piece)), span);
+    storePiece(
+        b, sums.weightedNormalizer(b, b.index(piece * layout.length), layout.normalizerRows(piece)),
+        b.index(layout.normalizerColumn(piece)), span);
 }

@@ -43,11 +43,11 @@ void TokenProgram::buildVectors(TileBuilder &b) {
   rows.ofBatches = true;
   VectorProgram queries = frame.queryVectors(b, rows, StepsAttr::kBatchesPerProgram);
   for (auto [i, program] : llvm::enumerate(programs))
-    program.storeQueries(b, stepVectors(i), queries);
+    TokenAttend(program).storeQueries(b, stepVectors(i), queries);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
     VectorProgram keys = frame.keyVectors(b, rows, StepsAttr::kBatchesPerProgram);
     for (auto [i, program] : llvm::enumerate(programs))
-      program.storeKeys(b, stepVectors(i), keys);
+      TokenAttend(program).storeKeys(b, stepVectors(i), keys);
   });
 }
 
@@ -56,8 +56,8 @@ void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows
   BlockRows only = context.rows(b, b.index(0), b.index(1));
   VectorProgram keys = context.frame.keyVectors(b, only, 1);
   for (auto [i, program] : llvm::enumerate(programs))
-    features == TokenFeatures::Loaded ? program.loadKeys(b, rows[i], stepVectors(i))
-                                      : program.computeKeys(b, rows[i], keys);
+    features == TokenFeatures::Loaded ? TokenAttend(program).loadKeys(b, rows[i], stepVectors(i))
+                                      : TokenAttend(program).computeKeys(b, rows[i], keys);
 }
 
 /// The results of these heads.
@@ -95,11 +95,11 @@ void TokenProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
   bool isReadBefore = info.scoresNearPairs();
   SmallVector<Accumulators> sums;
   for (auto [i, program] : llvm::enumerate(programs)) {
-    features == TokenFeatures::Loaded ? program.loadQueries(b, rows[i], stepVectors(i))
-                                      : program.computeQueries(b, rows[i], queries);
+    features == TokenFeatures::Loaded ? TokenAttend(program).loadQueries(b, rows[i], stepVectors(i))
+                                      : TokenAttend(program).computeQueries(b, rows[i], queries);
     FinalState place = placeOf(info.attends[i]);
-    sums.push_back(isReadBefore ? program.stepBefore(b, rows[i], place, queries, span)
-                                : program.step(b, rows[i], place));
+    sums.push_back(isReadBefore ? TokenAttend(program).stepBefore(b, rows[i], place, queries, span)
+                                : TokenAttend(program).step(b, rows[i], place));
   }
   storeResults(b, sums, queries, span);
 }

@@ -8,6 +8,7 @@
 #define POLYATTN_CONVERSION_TOKENPROGRAM_H
 
 #include "KernelProgram.h"
+#include "TokenAttend.h"
 
 namespace polyattn {
 

@@ -1,0 +1,134 @@
+//===- TokenAttend.cpp - one attend in a call of one token ----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenAttend.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+void TokenAttend::storeFeatures(TileBuilder &b, const FeaturePlan &plan,
+                                const std::vector<double> &weights, Value tensor, Value head,
+                                VectorProgram &vectors) {
+  FeatureBlocks blocks(plan, weights);
+  blocks.prepare(b, vectors);
+  program.getState()->getSums().forFeatureBlocks(
+      b, {}, [&](Value first, int64_t count, ValueRange) {
+        Value features = b.transpose(blocks.block(b, vectors, first, count));
+        tile::StoreOp::create(b, features, tensor, ValueRange{context.frame.batch, head, first},
+                              vectors.getRows().valid, /*row_dim=*/0, /*col_dim=*/2);
+        return TileBuilder::Values();
+      });
+}
+
+void TokenAttend::storeQueries(TileBuilder &b, const StepVectors &stored, VectorProgram &vectors) {
+  storeFeatures(b, program.getQueryPlan(), program.getQueryWeights(), stored.query,
+                context.frame.head, vectors);
+}
+
+void TokenAttend::storeKeys(TileBuilder &b, const StepVectors &stored, VectorProgram &vectors) {
+  const KernelFrame &frame = context.frame;
+  storeFeatures(b, program.getState()->getKeyPlan(), program.getState()->getKeyWeights(),
+                stored.key, frame.kvHead, vectors);
+  tile::StoreOp::create(b, vectors.rowMajor(op.getValue()), stored.value,
+                        ValueRange{frame.batch, frame.kvHead, b.index(0)}, vectors.getRows().valid,
+                        /*row_dim=*/0, /*col_dim=*/2);
+}
+
+/// The last dimension of a tensor, whose other indices are `at`.
+static Value loadRow(TileBuilder &b, Value tensor, ArrayRef<Value> at, int64_t width) {
+  SmallVector<Value> indices(at);
+  indices.push_back(b.index(0));
+  return tile::LoadOp::create(b, b.tileType(1, width), tensor, indices, Value(), /*row_dim=*/-1,
+                              /*col_dim=*/at.size(), /*transposed=*/false);
+}
+
+/// z <- g z + k where it lives; gives the new z, [1 x D].
+Value TokenAttend::stepNormalizer(TileBuilder &b, Value before, Value keys, Value factor,
+                                  const StoredState &stored) const {
+  SmallVector<Value> inputs = {before, keys};
+  if (factor)
+    inputs.push_back(factor);
+  Value normalizer = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
+    return e.add(in.size() > 2 ? e.mul(in[0], in[2]) : in[0], in[1]);
+  });
+  SmallVector<Value> at(ArrayRef<Value>(stored.at));
+  at.push_back(b.index(0));
+  tile::StoreOp::create(b, normalizer, stored.normalizer, at, Value(), /*row_dim=*/-1,
+                        /*col_dim=*/stored.at.size());
+  return normalizer;
+}
+
+/// All features as a row, [1 x D].
+Value TokenAttend::featureRow(TileBuilder &b, const FeaturePlan &plan,
+                              const std::vector<double> &weights, VectorProgram &vectors) const {
+  FeatureBlocks blocks(plan, weights);
+  blocks.prepare(b, vectors);
+  return b.transpose(blocks.block(b, vectors, b.index(0), program.features()));
+}
+
+void TokenAttend::computeQueries(TileBuilder &b, StepVectors &rows, VectorProgram &vectors) const {
+  rows.query = featureRow(b, program.getQueryPlan(), program.getQueryWeights(), vectors);
+}
+
+void TokenAttend::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &vectors) const {
+  rows.key =
+      featureRow(b, program.getState()->getKeyPlan(), program.getState()->getKeyWeights(), vectors);
+  rows.value = vectors.rowMajor(op.getValue());
+}
+
+void TokenAttend::loadQueries(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
+  rows.query =
+      loadRow(b, stored.query, {context.frame.batch, context.frame.head}, program.features());
+}
+
+void TokenAttend::loadKeys(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
+  const KernelFrame &frame = context.frame;
+  rows.key = loadRow(b, stored.key, {frame.batch, frame.kvHead}, program.features());
+  rows.value = loadRow(b, stored.value, {frame.batch, frame.kvHead}, width);
+}
+
+/// What a query has of the state, as it was before these keys come into it, or then.
+Accumulators TokenAttend::stepState(TileBuilder &b, const StepVectors &rows,
+                                    const FinalState &place, bool before) const {
+  StoredState stored = program.getState()->at(place);
+  Value factor = rows.key ? gates.ofToken(b) : Value();
+  Accumulators sums;
+  if (place.normalizer) {
+    Value old = loadRow(b, stored.normalizer, stored.at, program.features()), normalizer = old;
+    if (before)
+      sums.denominator = b.reduceColumns(b.mul(rows.query, old));
+    if (rows.key)
+      normalizer = stepNormalizer(b, old, rows.key, factor, stored);
+    if (!before)
+      sums.denominator = b.reduceColumns(b.mul(rows.query, normalizer));
+  }
+  SmallVector<Value> at(ArrayRef<Value>(stored.at));
+  at.append(2, b.index(0));
+  sums.numerator = tile::RecurOp::create(b, b.tileType(1, width), rows.query, rows.key, rows.value,
+                                         stored.rows, at, factor, /*acc=*/Value(),
+                                         /*before=*/before && rows.key);
+  return sums;
+}
+
+Accumulators TokenAttend::step(TileBuilder &b, const StepVectors &rows,
+                               const FinalState &place) const {
+  return stepState(b, rows, place, /*before=*/false);
+}
+
+Accumulators TokenAttend::stepBefore(TileBuilder &b, const StepVectors &rows,
+                                     const FinalState &place, VectorProgram &queries,
+                                     const BlockSpan &span) {
+  VectorProgram keys = context.keyVectors(b, span.position, span.valid);
+  Value values = keys.rowMajor(op.getValue());
+  BlockDecay blockDecay = gates.inBlock(b, span.position, span.valid);
+  Accumulators sums = stepState(b, rows, place, /*before=*/true);
+  if (blockDecay)
+    program.decayState(b, sums, span, blockDecay);
+  program.getPairs().addNear(b, queries, keys, values, /*diagonal=*/Value(), span, blockDecay,
+                             sums);
+  return sums;
+}
