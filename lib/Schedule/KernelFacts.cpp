@@ -94,6 +94,15 @@ static bool needsWholeHeads(const KernelFacts &facts) {
          attention.hasStatesInPlace() || attention.getLengths() || attention.getPacked();
 }
 
+/// Whether calls may be long enough for a state, which is what is cut.
+static bool mayHaveState(const KernelFacts &facts) {
+  constexpr int64_t kMostPositions = int64_t(1) << 31;
+  return facts.quadraticBelow() <= kMostPositions &&
+         llvm::none_of(facts.schedules, [](const Schedule &schedule) {
+           return schedule.form == ScheduleForm::Quadratic;
+         });
+}
+
 /// States are whole where they are kept, or seen by way of views.
 static bool needsWholeStates(const KernelFacts &facts) {
   return llvm::any_of(facts.attends, [](AttendOp attend) {
@@ -104,24 +113,19 @@ static bool needsWholeStates(const KernelFacts &facts) {
 }
 
 int64_t KernelFacts::mostSplits() const {
-  if (needsWholeHeads(*this) || needsWholeStates(*this) || segment())
+  // A long call is cut into launches that follow each other forwards.
+  if (needsWholeHeads(*this) || needsWholeStates(*this) || segment() || !mayHaveState(*this) ||
+      mask != Mask::Causal)
     return 1;
   int64_t most = CutAttr::kMostPrograms;
-  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
-    int64_t features = AttentionShape::of(attend, schedule).features;
-    // A long call is cut into launches that follow each other forwards.
-    bool canSplit = schedule.form != ScheduleForm::Quadratic && mask == Mask::Causal;
-    most = std::min(most, canSplit ? features / schedule.featureBlock : 1);
-  }
+  for (auto [attend, schedule] : llvm::zip(attends, schedules))
+    most = std::min(most, AttentionShape::of(attend, schedule).features / schedule.featureBlock);
   return std::max<int64_t>(most, 1);
 }
 
 bool KernelFacts::canCutPositions() const {
-  auto hasNoState = [](const Schedule &schedule) {
-    return schedule.form == ScheduleForm::Quadratic;
-  };
-  return !needsWholeHeads(*this) && !segment() && mask != Mask::Full &&
-         llvm::none_of(schedules, hasNoState) && llvm::all_of(states, [](StateOp state) {
+  return !needsWholeHeads(*this) && !segment() && mask != Mask::Full && mayHaveState(*this) &&
+         llvm::all_of(states, [](StateOp state) {
            return state.getResult().getType().getWidth() > int64_t(state.getLastApart());
          });
 }

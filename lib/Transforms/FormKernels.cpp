@@ -431,11 +431,14 @@ void KernelFormation::replaceUses() {
       if (Value result = results.lookup(operand.get()))
         operand.set(result);
   };
-  for (Operation &op : llvm::make_early_inc_range(attention.getBody().front()))
-    if (isa<DecayGradientOp, AddGradientsOp>(op)) {
-      replaceIn(&op);
-      op.moveBefore(terminator);
-    }
+  SmallVector<Operation *> sums;
+  for (Operation &op : attention.getBody().front())
+    if (isa<DecayGradientOp, AddGradientsOp>(op))
+      sums.push_back(&op);
+  for (Operation *sum : sums) {
+    replaceIn(sum);
+    sum->moveBefore(terminator);
+  }
   replaceIn(terminator);
 }
 

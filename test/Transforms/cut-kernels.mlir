@@ -36,6 +36,24 @@ polyattn.attention @pairs(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   return %o : [4]
 }
 
+// No call is long enough for the state.
+// CHECK: kernel @never_long {
+polyattn.attention @never_long(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = both,
+    diagonal = scores, block = 32, feature_block = 2, quadratic_below = 9223372036854775807>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// A block of more features than there are has all of them.
+// CHECK: kernel @wide_block cut <subsegments = {{[12]}}, prefix_cost = {{[0-9]+}}> {
+polyattn.attention @wide_block(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = state,
+    diagonal = scores, block = 32, feature_block = 1024, quadratic_below = 0>} : [4], [4], [4]
+  return %o : [4]
+}
+
 // Two kernels are not cut; sums of weights are, in parts of the batches.
 // CHECK: kernel @two_masks cut <parts = 64> {
 // CHECK: kernel @two_masks__anticausal cut <parts = 64> {

@@ -96,6 +96,26 @@ polyattn.attention @sums(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %held: 
 
 // -----
 
+// Several sums of decays stand after the kernels, in their order.
+// CHECK-LABEL: @two_decays
+// CHECK: kernel @two_decays__anticausal {
+// CHECK: decay_gradient %g queries
+// CHECK: decay_gradient %h queries
+// CHECK: return
+polyattn.attention @two_decays(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %h: tensor<?x?x?xf32>)
+    -> (dg: tensor<?x?x?xf32>, dh: tensor<?x?x?xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %x, %px = attend query %a key %a value %a decay %g products %a causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %y, %py = attend query %a key %a value %a decay %g products %a anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %dg = decay_gradient %g queries %px keys %py : tensor<?x?x?xf32>, [1], [1]
+  %z, %pz = attend query %a key %a value %a decay %h products %a causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %u, %pu = attend query %a key %a value %a decay %h products %a anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %dh = decay_gradient %h queries %pz keys %pu : tensor<?x?x?xf32>, [1], [1]
+  return %dg, %dh : tensor<?x?x?xf32>, tensor<?x?x?xf32>
+}
+
+// -----
+
 // Attends that take their states from a tensor stand beside anticausal ones with the same blocks.
 // CHECK-LABEL: @beside
 // CHECK: kernel @beside {

@@ -28,20 +28,8 @@ struct DecaySums::Gates {
 // What is summed up
 //===----------------------------------------------------------------------===//
 
-std::vector<DecaySums> DecaySums::allOf(ArrayRef<KernelInfo> sets) {
-  std::vector<DecaySums> all;
-  for (auto [i, value] : llvm::enumerate(returnedBy(sets[0].attention)))
-    if (auto op = value.getDefiningOp<DecayGradientOp>())
-      all.push_back(DecaySums(op, all.size(), SavedTensors(op, i, sets)));
-  return all;
-}
-
 bool DecaySums::isOfHead() const {
   return cast<RankedTensorType>(op.getDecay().getType()).getRank() == 1;
-}
-
-std::string DecaySums::kernelName(StringRef entry) const {
-  return (entry + "__decay" + (number ? Twine(number) : Twine())).str();
 }
 
 ArrayAttr DecaySums::grid(Builder &b) const {

@@ -18,18 +18,14 @@
 
 namespace polyattn {
 
-/// The kernel that gives one gradient.
-class DecaySums {
+/// The kernel that gives one gradient of a decay.
+class DecaySums : public SavedSum {
 public:
-  /// Those of all the gradients that the entry returns.
-  static std::vector<DecaySums> allOf(llvm::ArrayRef<KernelInfo> sets);
+  DecaySums(DecayGradientOp op, unsigned number, SavedTensors saved)
+      : SavedSum("__decay", number, std::move(saved)), op(op) {}
 
-  /// Builds the kernel where `builder` is.
-  void build(TileBuilder &builder, llvm::StringRef entry) const;
-  std::string kernelName(llvm::StringRef entry) const;
-  /// The axes of its grid, and the values that it takes from workspaces.
-  mlir::ArrayAttr grid(mlir::Builder &builder) const;
-  llvm::ArrayRef<StoredResult> getSaved() const { return saved.values; }
+  void build(TileBuilder &builder, llvm::StringRef entry) const override;
+  mlir::ArrayAttr grid(mlir::Builder &builder) const override;
 
 private:
   /// Positions of one gate, of a batch or of a packed sequence.
@@ -37,8 +33,6 @@ private:
   using Visit = llvm::function_ref<mlir::Value(mlir::Value gradients, mlir::Value position,
                                                mlir::Value valid, mlir::Value carried)>;
 
-  DecaySums(DecayGradientOp op, unsigned number, SavedTensors saved)
-      : op(op), number(number), saved(std::move(saved)) {}
   bool isOfHead() const;
   void buildOfPositions(TileBuilder &builder, llvm::StringRef name) const;
   void buildOfHead(TileBuilder &builder, llvm::StringRef name) const;
@@ -48,8 +42,6 @@ private:
   mlir::Value run(TileBuilder &builder, const Gates &gates, mlir::Value carried, Visit visit) const;
 
   mutable DecayGradientOp op; // its accessors are not const
-  unsigned number;            // among the gradients of decays
-  SavedTensors saved;
 };
 
 } // namespace polyattn

@@ -7,9 +7,8 @@
 
 #include "Entry.h"
 #include "ChunkwiseKernels.h"
-#include "DecaySums.h"
+#include "SavedTensors.h"
 #include "StageKernels.h"
-#include "StateSums.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -37,18 +36,14 @@ SmallVector<HiddenArgument> SumsOfKernels::weightTensors(TileBuilder &b) const {
 
 void SumsOfKernels::build(TileBuilder &b) const {
   StringRef entry = attention.getSymName();
-  auto build = [&](const auto &all) {
-    for (const auto &sums : all) {
-      b.setInsertionPoint(attention);
-      sums.build(b, entry);
-    }
-  };
   if (llvm::any_of(kernels, [](const KernelInfo &kernel) { return kernel.sumsWeights; })) {
     b.setInsertionPoint(attention);
     WeightReduction(kernels).build(b, (entry + "__reduce").str(), weightTensors(b));
   }
-  build(DecaySums::allOf(kernels));
-  build(StateSums::allOf(kernels));
+  for (const auto &sum : SavedSum::allOf(kernels)) {
+    b.setInsertionPoint(attention);
+    sum->build(b, entry);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,17 +161,13 @@ static void writeWhole(EntryBuilder &e, const Lowering &lowering, ArrayRef<Hidde
 
 void SumsOfKernels::write(EntryBuilder &e, TileBuilder &b, EntryBuilder::Uses sums) const {
   StringRef entry = attention.getSymName();
-  auto writeSums = [&](const auto &all) {
-    for (const auto &one : all) {
-      EntryBuilder::Uses saved;
-      for (const StoredResult &value : one.getSaved())
-        saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
-      e.use(saved);
-      e.stage(one.kernelName(entry), one.grid(b));
-    }
-  };
-  writeSums(DecaySums::allOf(kernels));
-  writeSums(StateSums::allOf(kernels));
+  for (const auto &sum : SavedSum::allOf(kernels)) {
+    EntryBuilder::Uses saved;
+    for (const StoredResult &value : sum->getSaved())
+      saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
+    e.use(saved);
+    e.stage(sum->kernelName(entry), sum->grid(b));
+  }
   if (sums.empty())
     return;
   e.use(sums);

@@ -197,7 +197,7 @@ void KernelProgram::storeSums(TileBuilder &b, const BlockSpan &span,
   storeResults(b, accumulators, vectors, span);
 }
 
-/// Binds rows that kernels of other sets have left in workspaces.
+/// Binds rows that other kernels have left in workspaces.
 void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
   for (auto [i, imported] : llvm::enumerate(info.imported)) {
@@ -211,7 +211,7 @@ void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const Bloc
   }
 }
 
-/// Stores rows that kernels of other sets need, in workspaces.
+/// Stores rows that other kernels need, in workspaces.
 void KernelProgram::storeExported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   for (auto [i, exported] : llvm::enumerate(info.exported))
     storeResult(b, rows, exported.value(), context.frame.workspace(context.firstPassed + i),

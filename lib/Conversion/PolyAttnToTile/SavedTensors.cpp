@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SavedTensors.h"
+#include "DecaySums.h"
+#include "StateSums.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -21,10 +23,10 @@ SmallVector<HiddenArgument> polyattn::workspacesOf(Builder &b, ArrayRef<StoredRe
   return all;
 }
 
-SavedTensors::SavedTensors(Operation *op, unsigned result, ArrayRef<KernelInfo> sets)
-    : tensors(sets[0].tensors), resultTensor(tensors.inputs + result) {
-  for (const KernelInfo &set : sets)
-    for (ArrayRef<StoredResult> saved : {ArrayRef(set.saved), ArrayRef(set.savedSums)})
+SavedTensors::SavedTensors(Operation *op, unsigned result, ArrayRef<KernelInfo> kernels)
+    : tensors(kernels[0].tensors), resultTensor(tensors.inputs + result) {
+  for (const KernelInfo &kernel : kernels)
+    for (ArrayRef<StoredResult> saved : {ArrayRef(kernel.saved), ArrayRef(kernel.savedSums)})
       for (const StoredResult &value : saved)
         if (llvm::is_contained(op->getOperands(), value.result))
           values.push_back(value);
@@ -44,4 +46,17 @@ Value SavedTensors::tensorOf(tile::KernelOp kernel, Value value) const {
     return kernel.getTensor(argument.getArgNumber());
   auto it = llvm::find_if(values, [&](const StoredResult &saved) { return saved.result == value; });
   return kernel.getTensor(tensors.types.size() + (it - values.begin()));
+}
+
+std::vector<std::unique_ptr<SavedSum>> SavedSum::allOf(ArrayRef<KernelInfo> kernels) {
+  std::vector<std::unique_ptr<SavedSum>> all;
+  auto results = llvm::enumerate(returnedBy(kernels[0].attention));
+  for (auto [i, value] : results)
+    if (auto op = value.getDefiningOp<DecayGradientOp>())
+      all.push_back(std::make_unique<DecaySums>(op, all.size(), SavedTensors(op, i, kernels)));
+  unsigned numStates = 0;
+  for (auto [i, value] : results)
+    if (auto op = value.getDefiningOp<AddGradientsOp>())
+      all.push_back(std::make_unique<StateSums>(op, numStates++, SavedTensors(op, i, kernels)));
+  return all;
 }

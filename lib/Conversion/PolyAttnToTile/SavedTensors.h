@@ -24,7 +24,7 @@ llvm::SmallVector<HiddenArgument> workspacesOf(mlir::Builder &builder,
 class SavedTensors {
 public:
   /// `result` is the result of the entry that the op gives.
-  SavedTensors(mlir::Operation *op, unsigned result, llvm::ArrayRef<KernelInfo> sets);
+  SavedTensors(mlir::Operation *op, unsigned result, llvm::ArrayRef<KernelInfo> kernels);
 
   /// Opens the kernel where `builder` is and moves it there.
   tile::KernelOp createKernel(TileBuilder &builder, llvm::StringRef name,
@@ -36,6 +36,32 @@ public:
   llvm::SmallVector<StoredResult> values;
   KernelTensors tensors; // programs go by the result
   unsigned resultTensor;
+};
+
+/// The kernel that gives one gradient of a decay or of a state, from what others have saved.
+class SavedSum {
+public:
+  virtual ~SavedSum() = default;
+  /// Those of all such gradients that the entry of `kernels` returns, decays first.
+  static std::vector<std::unique_ptr<SavedSum>> allOf(llvm::ArrayRef<KernelInfo> kernels);
+
+  /// Builds the kernel where `builder` is.
+  virtual void build(TileBuilder &builder, llvm::StringRef entry) const = 0;
+  /// The axes of its grid.
+  virtual mlir::ArrayAttr grid(mlir::Builder &builder) const = 0;
+  std::string kernelName(llvm::StringRef entry) const { return (entry + suffix).str(); }
+  llvm::ArrayRef<StoredResult> getSaved() const { return saved.values; }
+
+protected:
+  /// `number` counts the gradients of one kind, whose kernels' names end in `suffix`.
+  SavedSum(llvm::StringRef suffix, unsigned number, SavedTensors saved)
+      : saved(std::move(saved)),
+        suffix((suffix + (number ? llvm::Twine(number) : llvm::Twine())).str()) {}
+
+  SavedTensors saved;
+
+private:
+  std::string suffix;
 };
 
 } // namespace polyattn

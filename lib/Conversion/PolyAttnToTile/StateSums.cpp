@@ -12,18 +12,6 @@
 using namespace mlir;
 using namespace polyattn;
 
-std::vector<StateSums> StateSums::allOf(ArrayRef<KernelInfo> sets) {
-  std::vector<StateSums> all;
-  for (auto [i, value] : llvm::enumerate(returnedBy(sets[0].attention)))
-    if (auto op = value.getDefiningOp<AddGradientsOp>())
-      all.push_back(StateSums(op, all.size(), SavedTensors(op, i, sets)));
-  return all;
-}
-
-std::string StateSums::kernelName(StringRef entry) const {
-  return (entry + "__state" + (number ? Twine(number) : Twine())).str();
-}
-
 ArrayAttr StateSums::grid(Builder &b) const {
   auto axis = [&](int64_t dim) {
     return tile::ExtentAttr::dimensionOf(b.getContext(), saved.resultTensor, dim);

@@ -17,26 +17,17 @@
 
 namespace polyattn {
 
-/// The kernel that gives one gradient.
-class StateSums {
+/// The kernel that gives one gradient of a state.
+class StateSums : public SavedSum {
 public:
-  /// Those of all the gradients that the entry returns.
-  static std::vector<StateSums> allOf(llvm::ArrayRef<KernelInfo> sets);
+  StateSums(AddGradientsOp op, unsigned number, SavedTensors saved)
+      : SavedSum("__state", number, std::move(saved)), op(op) {}
 
-  /// Builds the kernel where `builder` is.
-  void build(TileBuilder &builder, llvm::StringRef entry) const;
-  std::string kernelName(llvm::StringRef entry) const;
-  /// The axes of its grid, and the values that it takes from workspaces.
-  mlir::ArrayAttr grid(mlir::Builder &builder) const;
-  llvm::ArrayRef<StoredResult> getSaved() const { return saved.values; }
+  void build(TileBuilder &builder, llvm::StringRef entry) const override;
+  mlir::ArrayAttr grid(mlir::Builder &builder) const override;
 
 private:
-  StateSums(AddGradientsOp op, unsigned number, SavedTensors saved)
-      : op(op), number(number), saved(std::move(saved)) {}
-
   mutable AddGradientsOp op; // its accessors are not const
-  unsigned number;           // among the gradients of shared states
-  SavedTensors saved;
 };
 
 } // namespace polyattn

@@ -107,16 +107,16 @@ static int64_t partsAtOnce(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(numbers / (rows * columns), 1, most);
 }
 
-WeightReduction::WeightReduction(ArrayRef<KernelInfo> sets) : tensors(sets[0].tensors) {
-  for (auto [i, value] : llvm::enumerate(returnedBy(sets[0].attention)))
+WeightReduction::WeightReduction(ArrayRef<KernelInfo> kernels) : tensors(kernels[0].tensors) {
+  for (auto [i, value] : llvm::enumerate(returnedBy(kernels[0].attention)))
     if (auto op = value.getDefiningOp<SumWeightsOp>()) {
       auto type = cast<RankedTensorType>(tensors.types[tensors.inputs + i]);
       bool perHead = type.getRank() > int64_t(op.getType().getShape().size());
       gradients.push_back({op, unsigned(i), perHead, {}, {}});
     }
   unsigned workspace = 0;
-  auto addKernel = [&](const KernelInfo &set) {
-    for (const WeightSum &sum : set.sums) {
+  auto addKernel = [&](const KernelInfo &kernel) {
+    for (const WeightSum &sum : kernel.sums) {
       for (Gradient &gradient : gradients)
         if (llvm::is_contained(gradient.op.getTerms(), sum.result)) {
           gradient.workspaces.push_back(workspace);
@@ -125,11 +125,11 @@ WeightReduction::WeightReduction(ArrayRef<KernelInfo> sets) : tensors(sets[0].te
       ++workspace;
     }
   };
-  for (const KernelInfo &set : sets)
-    for (int64_t i = 0; i < set.countKernels(); ++i) {
-      addKernel(set);
-      if (i == 0 && set.beside)
-        addKernel(*set.beside);
+  for (const KernelInfo &kernel : kernels)
+    for (int64_t i = 0; i < kernel.countKernels(); ++i) {
+      addKernel(kernel);
+      if (i == 0 && kernel.beside)
+        addKernel(*kernel.beside);
     }
 }
 

@@ -34,7 +34,7 @@ public:
   /// Stores the sums of the program, each in a workspace of its own.
   void store(TileBuilder &builder, const KernelFrame &frame) const;
 
-  /// What the programs of a set store: [parts, heads] of each sum. `first` is the number of the
+  /// What the programs of a kernel store: [parts, heads] of each sum. `first` is the number of the
   /// entry's sums before.
   static llvm::SmallVector<HiddenArgument> workspaces(TileBuilder &builder,
                                                       llvm::ArrayRef<WeightSum> sums, size_t first);
@@ -50,8 +50,8 @@ private:
 /// The kernel that adds up what programs have stored, some rows of all weights in each program.
 class WeightReduction {
 public:
-  /// The sums of all sets, and the gradients that the entry returns.
-  WeightReduction(llvm::ArrayRef<KernelInfo> sets);
+  /// The sums of all kernels, and the gradients that the entry returns.
+  WeightReduction(llvm::ArrayRef<KernelInfo> kernels);
 
   /// Builds the kernel where `builder` is.
   void build(TileBuilder &builder, llvm::StringRef name,
