@@ -12,7 +12,7 @@ polyattn.attention @decode(
   %values = read %v : tensor<?x?x?x64xf32> -> [64]
   %o:3 = attend query %phi_q key %phi_k value %values
       initial %state initial_normalizer %state_normalizer
-      causal normalize <sum, eps = 1.0e-6> {final_state, grouping = #polyattn.grouping<block>}
+      causal normalize <sum, eps = 1.0e-6> {final_state, grouping = block}
     : [64], [64], [64], tensor<?x?x64x64xf32>, tensor<?x?x64xf32>
   return %o#0, %o#1, %o#2 : [64], tensor<?x?x64x64xf32>, tensor<?x?x64xf32>
 }

@@ -13,7 +13,7 @@ polyattn.attention @squares_attention(
   %values = read %v : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %phi_q key %phi_k value %values
       causal normalize <bias, bias = 1.0>
-      {grouping = #polyattn.grouping<block>}
+      {grouping = block}
     : [8] x [8], [8] x [8], [16]
   return %o : [16]
 }

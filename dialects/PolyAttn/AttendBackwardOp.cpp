@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttendRules.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
@@ -125,8 +126,8 @@ void AttendBackwardOp::print(OpAsmPrinter &printer) {
   optional("final_normalizer_gradient", getFinalNormalizerGradient());
   optional("block_states", getBlockStates());
   printer << " " << stringifyMask(getMask());
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getOperandSegmentSizesAttrName(), getMaskAttrName()});
+  printOptionalAttributes(printer, (*this)->getAttrs(),
+                          {getOperandSegmentSizesAttrName(), getMaskAttrName()});
   printer << " : ";
   printFeatureTypes(printer, *this, getOperandTypes());
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttendRules.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Leaves.h"
@@ -83,8 +84,9 @@ void AttendOp::print(OpAsmPrinter &printer) {
   printOptionalOperand(printer, "state", getState());
   printer << " " << stringifyMask(getMask()) << " normalize ";
   getNormalizer().print(printer);
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName(),
-                                                      getMaskAttrName(), getNormalizerAttrName()});
+  printOptionalAttributes(
+      printer, (*this)->getAttrs(),
+      {getOperandSegmentSizesAttrName(), getMaskAttrName(), getNormalizerAttrName()});
   printer << " : ";
   printFeatureTypes(printer, *this, getOperandTypes());
 }

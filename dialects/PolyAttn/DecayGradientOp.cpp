@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttendRules.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 
@@ -50,7 +51,7 @@ void DecayGradientOp::print(OpAsmPrinter &printer) {
   if (!getStates().empty())
     printer << " states " << getStates() << " gradients " << getStateGradients();
   printOptionalOperand(printer, kPlus, getPlus());
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
+  printOptionalAttributes(printer, (*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
   printer << " : ";
   printFeatureTypes(printer, *this, getOperandTypes());
 }

@@ -7,7 +7,7 @@
 
 #include "dialects/PolyAttn/NormalizerSyntax.h"
 #include "dialects/Attributes/DidYouMean.h"
-#include "dialects/PolyAttn/ShortForm/TextAhead.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -139,13 +139,6 @@ Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   return reader.finish("<sum, eps = 0.0>", "<bias, bias = 1.0>");
-}
-
-/// The shortest decimal that reads back, with the dot that MLIR's numbers have.
-static std::string spellNumber(double number) {
-  std::string text = shortform::spellDecimal(number);
-  size_t mantissa = std::min(text.find('e'), text.size());
-  return text.find('.') == std::string::npos ? text.insert(mantissa, ".0") : text;
 }
 
 void NormalizerAttr::print(AsmPrinter &printer) const {

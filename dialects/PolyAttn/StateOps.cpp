@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttendRules.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
 
@@ -78,8 +79,8 @@ void StateOp::print(OpAsmPrinter &printer) {
   printOptionalOperand(printer, "initial", getInitialState());
   printOptionalOperand(printer, "initial_normalizer", getInitialNormalizer());
   printer << " " << stringifyMask(getMask());
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {getOperandSegmentSizesAttrName(), getMaskAttrName()});
+  printOptionalAttributes(printer, (*this)->getAttrs(),
+                          {getOperandSegmentSizesAttrName(), getMaskAttrName()});
   printer << " : ";
   printFeatureTypes(printer, *this, getOperandTypes());
 }

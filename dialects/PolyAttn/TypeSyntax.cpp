@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/TypeSyntax.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -208,7 +209,7 @@ ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
   llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOperandList(operands) || parser.parseOptionalAttrDict(result.attributes))
+  if (parser.parseOperandList(operands) || parseOptionalAttributes(parser, result))
     return failure();
   if (!operands.empty() && (parser.parseColon() || parseFeatureTypes(parser, types)))
     return failure();
@@ -273,7 +274,7 @@ ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &re
                                          const OperandSegments &segments, StringAttr sizesName,
                                          llvm::function_ref<OperandKind(int64_t)> kindOf) {
   SmallVector<Type> types;
-  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+  if (parseOptionalAttributes(parser, result) || parser.parseColon() ||
       parseFeatureTypes(parser, types) ||
       checkCount(parser, segments.loc, segments.operands, types) ||
       parser.resolveOperands(segments.operands, types, segments.loc, result.operands))
@@ -291,7 +292,7 @@ ParseResult polyattn::parseStateOperands(OpAsmParser &parser, OperationState &re
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
   llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOperandList(operands) || parser.parseOptionalAttrDict(result.attributes) ||
+  if (parser.parseOperandList(operands) || parseOptionalAttributes(parser, result) ||
       parser.parseColonTypeList(types) || checkCount(parser, loc, operands, types) ||
       parser.resolveOperands(operands, types, loc, result.operands))
     return failure();
@@ -303,14 +304,14 @@ ParseResult polyattn::parseStateOperands(OpAsmParser &parser, OperationState &re
 
 void polyattn::printStateView(OpAsmPrinter &printer, Operation *op) {
   printer << " " << op->getOperands();
-  printer.printOptionalAttrDict(op->getAttrs());
+  printOptionalAttributes(printer, op->getAttrs());
   printer << " : " << op->getOperandTypes();
 }
 
 void polyattn::printFeatureOp(OpAsmPrinter &printer, Operation *op) {
   if (op->getNumOperands())
     printer << " " << op->getOperands();
-  printer.printOptionalAttrDict(op->getAttrs());
+  printOptionalAttributes(printer, op->getAttrs());
   if (op->getNumOperands()) {
     printer << " : ";
     printFeatureTypes(printer, op, op->getOperandTypes());

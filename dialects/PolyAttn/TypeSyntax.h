@@ -71,9 +71,7 @@ mlir::ParseResult inferParsedTypes(mlir::OpAsmParser &parser, mlir::OperationSta
     return parser.emitError(parser.getNameLoc()) << "'" << result.name << "' op ";
   };
   mlir::DictionaryAttr attributes = result.attributes.getDictionary(context);
-  // First of all: a misspelt name explains what else is missing.
-  if (failed(checkAttributeNames(result.name, result.attributes, emitError)) ||
-      failed(Op::verifyInherentAttrs(result.name, result.attributes, emitError)))
+  if (failed(Op::verifyInherentAttrs(result.name, result.attributes, emitError)))
     return mlir::failure();
   if constexpr (!std::is_same_v<typename Op::Properties, mlir::EmptyProperties>) {
     auto &properties = result.getOrAddProperties<typename Op::Properties>();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
@@ -49,7 +50,7 @@ ParseResult WeightGradientOp::parse(OpAsmParser &parser, OperationState &result)
   };
   if (parsePairs<Operand>(parser, inputs, gradients, parseOperand) ||
       (succeeded(parser.parseOptionalKeyword(kPlus)) && parseOperand(sum.emplace_back())) ||
-      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parseOptionalAttributes(parser, result) || parser.parseColon() ||
       parsePairs<Type>(parser, inputTypes, gradientTypes, parseType) ||
       (!sum.empty() && (parser.parseKeyword(kPlus) || parser.parseType(sumType.emplace_back()))) ||
       parser.resolveOperands(inputs, inputTypes, loc, result.operands) ||
@@ -82,7 +83,7 @@ void WeightGradientOp::print(OpAsmPrinter &printer) {
   pairs(getInputs(), getGradients(), [&](Value value) { printer << value; });
   if (getPlus())
     printer << " " << kPlus << " " << getPlus();
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
+  printOptionalAttributes(printer, (*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
   printer << " : ";
   pairs(getInputs().getTypes(), getGradients().getTypes(),
         [&](Type type) { printFeatureType(printer, type); });

@@ -54,7 +54,7 @@ polyattn.feature_map @known_sign_but_for_rounding(%x: [4]) {
 // -----
 
 // CHECK-LABEL: @constants
-// CHECK-NEXT:    constant {value = 5.000000e+00 : f64, width = 2 : i64}
+// CHECK-NEXT:    constant {value = 5.0, width = 2}
 // CHECK-NEXT:    yield
 polyattn.feature_map @constants() {
   %a = constant {value = -2.0, width = 4}
@@ -67,7 +67,7 @@ polyattn.feature_map @constants() {
 // -----
 
 // CHECK-LABEL: @constant_operands
-// CHECK-NEXT:    constant {value = -5.000000e+00 : f64, width = 4 : i64}
+// CHECK-NEXT:    constant {value = -5.0, width = 4}
 // CHECK-NEXT:    yield
 polyattn.feature_map @constant_operands() {
   %two = constant {value = 2.0, width = 4}
@@ -80,7 +80,7 @@ polyattn.feature_map @constant_operands() {
 // -----
 
 // CHECK-LABEL: @constant_exponents
-// CHECK-NEXT:    constant {value = -8.000000e+00 : f64, width = 4 : i64}
+// CHECK-NEXT:    constant {value = -8.0, width = 4}
 // CHECK-NEXT:    yield
 polyattn.feature_map @constant_exponents() {
   %two = constant {value = -2.0, width = 4}
@@ -109,12 +109,12 @@ polyattn.feature_map @constants_and_weights(%w: 4) {
 
 // log(1 + exp 2), gelu of that by its two formulas, 2 / 8, 4 / (16 + 9), 1 / 2.
 // CHECK-LABEL: @constant_functions
-// CHECK-DAG:     constant {value = 2.126928{{[0-9]*}} : f64, width = 4 : i64}
-// CHECK-DAG:     constant {value = 2.09158{{[0-9]*}} : f64, width = 4 : i64}
-// CHECK-DAG:     constant {value = 2.09138{{[0-9]*}} : f64, width = 4 : i64}
-// CHECK-DAG:     constant {value = 2.500000e-01 : f64, width = 4 : i64}
-// CHECK-DAG:     constant {value = 1.600000e-01 : f64, width = 4 : i64}
-// CHECK-DAG:     constant {value = 5.000000e-01 : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.126928{{[0-9]*}}, width = 4}
+// CHECK-DAG:     constant {value = 2.09158{{[0-9]*}}, width = 4}
+// CHECK-DAG:     constant {value = 2.09138{{[0-9]*}}, width = 4}
+// CHECK-DAG:     constant {value = 0.25, width = 4}
+// CHECK-DAG:     constant {value = 0.16, width = 4}
+// CHECK-DAG:     constant {value = 0.5, width = 4}
 polyattn.feature_map @constant_functions() {
   %two = constant {value = 2.0, width = 4}
   %four = constant {value = 4.0, width = 4}
@@ -131,7 +131,7 @@ polyattn.feature_map @constant_functions() {
 // -----
 
 // CHECK-LABEL: @project_of_zero
-// CHECK-NEXT:    constant {value = 0.000000e+00 : f64, width = 3 : i64}
+// CHECK-NEXT:    constant {value = 0.0, width = 3}
 // CHECK-NEXT:    [[P:%.*]] = project {{%.*}}, %u, %b
 // CHECK-NEXT:    yield [[P]]
 polyattn.feature_map @project_of_zero(%w: 4x3, %b: 4, %u: 3x4) {
@@ -155,9 +155,9 @@ polyattn.feature_map @select_of_select(%x: [4]) {
 
 // The mean of a constant vector is its element; with an eps of zero there is no number.
 // CHECK-LABEL: @layer_norm_of_constant
-// CHECK-NEXT:    constant {value = 3.000000e+00 : f64, width = 4 : i64}
-// CHECK-NEXT:    constant {value = 0.000000e+00 : f64, width = 4 : i64}
-// CHECK-NEXT:    layer_norm {{.*}}eps = 0.000000e+00
+// CHECK-NEXT:    constant {value = 3.0, width = 4}
+// CHECK-NEXT:    constant {value = 0.0, width = 4}
+// CHECK-NEXT:    layer_norm {{.*}}eps = 0.0
 // CHECK-NEXT:    add %x, {{.*}} : [4], [4], [4]
 // CHECK-NEXT:    yield
 polyattn.feature_map @layer_norm_of_constant(%x: [4]) {
@@ -188,7 +188,7 @@ polyattn.attention @unreturned_attend_with_decay(
 
 // What moves factors, reassociates or weighs costs is no canonicalization.
 // CHECK-LABEL: @left_alone
-// CHECK-NEXT:    scale %x {factor = 2.000000e+00 : f64}
+// CHECK-NEXT:    scale %x {factor = 2.0}
 // CHECK-NEXT:    project
 // CHECK-NEXT:    project
 // CHECK-NEXT:    add
@@ -205,7 +205,7 @@ polyattn.feature_map @left_alone(%x: [4], %w1: 4x4, %w2: 4x4) {
 // -----
 
 // CHECK-LABEL: @constants_of_gradients
-// CHECK-NEXT:    [[Y:%.*]] = constant {value = 6.000000e+00 : f64, width = 1 : i64}
+// CHECK-NEXT:    [[Y:%.*]] = constant {value = 6.0, width = 1}
 // CHECK-NEXT:    yield [[Y]]
 polyattn.feature_map @constants_of_gradients() {
   %a = constant {value = -2.0, width = 4}

@@ -557,3 +557,43 @@ polyattn.feature_map @is_above_c1(%x: [2]) {
   %y = is_above %x {value = 0x7FF0000000000000 : f64} : [2]
   yield %x : [2]
 }
+
+// -----
+
+polyattn.feature_map @word_unknown(%x: [2]) {
+  // expected-error@+1 {{expected form of tanh, erf, got 'tahn'; did you mean 'tanh'?}}
+  %y = gelu %x {form = tahn} : [2]
+  yield %y : [2]
+}
+
+// -----
+
+polyattn.feature_map @word_of_a_misspelt_name(%x: [2]) {
+  // expected-error@+1 {{'polyattn.gelu' op has no attribute 'fomr'; did you mean 'form'?}}
+  %y = gelu %x {fomr = tanh} : [2]
+  yield %y : [2]
+}
+
+// -----
+
+polyattn.feature_map @word_of_another_enum(%x: [2]) {
+  // expected-error@+1 {{attribute 'form' failed to satisfy constraint: which gelu}}
+  %y = gelu %x {form = #polyattn.eps_place<inside>} : [2]
+  yield %y : [2]
+}
+
+// -----
+
+polyattn.feature_map @attribute_twice(%x: [2]) {
+  // expected-error@+1 {{duplicate key 'form' in dictionary attribute}}
+  %y = gelu %x {form = tanh, form = erf} : [2]
+  yield %y : [2]
+}
+
+// -----
+
+polyattn.feature_map @attribute_without_name(%x: [2]) {
+  // expected-error@+1 {{expected valid attribute name}}
+  %y = gelu %x {"" = 3} : [2]
+  yield %y : [2]
+}

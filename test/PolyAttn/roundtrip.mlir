@@ -55,7 +55,7 @@ polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>, %at: 
 
 // CHECK-LABEL: polyattn.attention @gradients(
 // CHECK-SAME:    -> (d_q: tensor<?x?x?x4xf32>, {{.*}} d_w: tensor<4x4xf32>, d_u: tensor<4xf32>) attributes {gradient_of = {d_q = "q"}, saved = ["f"]} {
-// CHECK:         attend_backward query {{%.*}} leaves ({{%.*}}) key {{%.*}} leaves ({{%.*}}) value {{%.*}} local_query {{%.*}} leaves ({{%.*}}) local_key {{%.*}} leaves ({{%.*}}) gradient {{%.*}}, {{%.*}} decay %g initial %s initial_normalizer %z final_gradient %ds final_normalizer_gradient %dz causal {block = 4 : i64, score_scale = 5.000000e-01 : f64} : sym 2 [4], [4], sym 2 [4], [4], [2], pow 2 [4], [4], pow 2 [4], [4], [2], [1], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>
+// CHECK:         attend_backward query {{%.*}} leaves ({{%.*}}) key {{%.*}} leaves ({{%.*}}) value {{%.*}} local_query {{%.*}} leaves ({{%.*}}) local_key {{%.*}} leaves ({{%.*}}) gradient {{%.*}}, {{%.*}} decay %g initial %s initial_normalizer %z final_gradient %ds final_normalizer_gradient %dz causal {block = 4, score_scale = 0.5} : sym 2 [4], [4], sym 2 [4], [4], [2], pow 2 [4], [4], pow 2 [4], [4], [2], [1], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>
 // CHECK:         weight_gradient ({{%.*}}, {{%.*}}), ({{%.*}}, {{%.*}}) : ([4], [4]), ([4], [4])
 // CHECK:         weight_gradient {{%.*}}, {{%.*}} : [4], [4]
 polyattn.attention @gradients(
@@ -91,7 +91,7 @@ polyattn.attention @gradients(
 // CHECK-LABEL: polyattn.attention @decay_gradient(
 // CHECK:         {{%.*}}, [[O:%.*]] = attend {{.*}} decay %g initial %s products {{%.*}} causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, tensor<?x?x4x4xf32>, [4]
 // CHECK:         {{%.*}}, [[V:%.*]]:2 = attend {{.*}} decay %g products {{%.*}} anticausal normalize <none> {final_state} : [4], [4], [4], tensor<?x?x?xf32>, [4]
-// CHECK:         decay_gradient %g queries [[O]] keys [[V]]#1 states %s gradients [[V]]#0 {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>} : tensor<?x?x?xf32>, [1], [1], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+// CHECK:         decay_gradient %g queries [[O]] keys [[V]]#1 states %s gradients [[V]]#0 {gate_heads = q, grouping = block} : tensor<?x?x?xf32>, [1], [1], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
 polyattn.attention @decay_gradient(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>,
     %s: tensor<?x?x4x4xf32>) -> (d_g: tensor<?x?x?xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -132,13 +132,13 @@ polyattn.attention @factors(%q: tensor<?x?x?x4xf32>)
 // CHECK-LABEL: polyattn.feature_map @gradient_ops
 // CHECK-NEXT:    project %x, %w {transposed} : [4], 6x4
 // CHECK-NEXT:    rope {{.*}} {{{.*}}inverse
-// CHECK-NEXT:    scatter {{.*}} {indices = array<i64: 0, 2, 2, 1>, width = 6 : i64} : [4]
+// CHECK-NEXT:    scatter {{.*}} {indices = array<i64: 0, 2, 2, 1>, width = 6} : [4]
 // CHECK-NEXT:    sum {{.*}} : [6]
-// CHECK-NEXT:    is_above {{.*}} {value = 5.000000e-01 : f64} : [6]
+// CHECK-NEXT:    is_above {{.*}} {value = 0.5} : [6]
 // CHECK-NEXT:    sign
 // CHECK-NEXT:    log
 // CHECK-NEXT:    first_max
-// CHECK-NEXT:    gelu_slope {{.*}} {form = #polyattn.gelu_form<erf>} : [6]
+// CHECK-NEXT:    gelu_slope {{.*}} {form = erf} : [6]
 polyattn.feature_map @gradient_ops(%x: [4], %w: 6x4, %f: 2) {
   %a = project %x, %w {transposed} : [4], 6x4
   %b = rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 4, inverse, offset = 0.0, scale = 1.0}
@@ -152,4 +152,39 @@ polyattn.feature_map @gradient_ops(%x: [4], %w: 6x4, %f: 2) {
   %j = gelu_slope %i {form = #polyattn.gelu_form<erf>} : [6]
   %y = add %j, %d : [6], [1]
   yield %y : [6]
+}
+
+// Numbers are the shortest decimals that read back, and the cases of enums are words.
+// CHECK-LABEL: polyattn.feature_map @attributes
+// CHECK-NEXT:    scale %x {factor = -0.0} : [4]
+// CHECK-NEXT:    scale {{.*}} {factor = 0.1} : [4]
+// CHECK-NEXT:    scale {{.*}} {factor = 0.30000000000000004} : [4]
+// CHECK-NEXT:    add_const {{.*}} {value = 5.0e-324} : [4]
+// CHECK-NEXT:    add_const {{.*}} {value = 1.0e22} : [4]
+// CHECK-NEXT:    layer_norm {{.*}} {eps = 1.0e-5, eps_place = inside} : [4]
+// CHECK-NEXT:    layer_norm {{.*}} {eps = 1.0e-5, eps_place = outside} : [4]
+// CHECK-NEXT:    softmax {{.*}} {groups = 2, tile.note = 7, tile.other = 3 : i32} : [4]
+// CHECK-NEXT:    gelu {{.*}} {form = tanh} : [4]
+polyattn.feature_map @attributes(%x: [4]) {
+  %a = scale %x {factor = -0.0} : [4]
+  %b = scale %a {factor = 0.10000000000000001 : f64} : [4]
+  %c = scale %b {factor = 0.30000000000000004} : [4]
+  %d = add_const %c {value = 4.9406564584124654e-324} : [4]
+  %e = add_const %d {value = 1.0e+22} : [4]
+  %f = layer_norm %e {eps = 1.0e-5, eps_place = inside} : [4]
+  %g = layer_norm %f {eps = 1.0e-5, eps_place = #polyattn.eps_place<outside>} : [4]
+  %h = softmax %g {groups = 2 : i64, tile.note = 7, tile.other = 3 : i32} : [4]
+  %i = gelu %h {"form" = tanh} : [4]
+  yield %i : [4]
+}
+
+// CHECK-LABEL: polyattn.attention @attributes_of_attends
+// CHECK:         attend {{.*}} {decay_factors = array<f64: 0.5, 0.1, 1.0e-300>, gate_heads = q, grouping = interleaved, score_scale = 0.25}
+polyattn.attention @attributes_of_attends(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none>
+      {score_scale = 0.25, grouping = interleaved, gate_heads = q,
+       decay_factors = array<f64: 5.0e-1, 0.1, 1.0e-300>}
+    : [4], [4], [4]
+  return %o : [4]
 }

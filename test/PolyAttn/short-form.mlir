@@ -12,7 +12,7 @@
 // CHECK: %[[QB:.*]] = project %[[Q]], %[[B]] : [8], 8x16
 // CHECK: %[[PHI:.*]] = hadamard %[[QA]], %[[QB]]
 // CHECK: %[[V:.*]] = read %v
-// CHECK: attend query %[[PHI]] key %{{.*}} value %[[V]] causal normalize <none> {grouping = #polyattn.grouping<block>} : [16], [16], [4]
+// CHECK: attend query %[[PHI]] key %{{.*}} value %[[V]] causal normalize <none> {grouping = block} : [16], [16], [4]
 // SHORT-LABEL: polyattn.attention @llops(q, k: seq[8], v: seq[4], a, b: weight[8, 16]) {
 // SHORT-NEXT: read q, a, b
 // SHORT-NEXT: x0 = project(q, a)
@@ -52,22 +52,22 @@ polyattn.attention @packed(q, k, v: seq[8], offsets: packed i32) {
 
 // CHECK-LABEL: @operators
 // CHECK: %[[Q:.*]] = read %q
-// CHECK: scale %[[Q]] {factor = 2.500000e+00
-// CHECK: scale %[[Q]] {factor = 2.500000e+00
-// CHECK: scale %[[Q]] {factor = 2.500000e-01
-// CHECK: scale %[[Q]] {factor = -1.000000e+00
-// CHECK: add_const %[[Q]] {value = 1.000000e+00
-// CHECK: add_const %[[Q]] {value = -1.000000e+00
-// CHECK: %[[M:.*]] = scale %[[Q]] {factor = -1.000000e+00
-// CHECK: add_const %[[M]] {value = 1.000000e+00
+// CHECK: scale %[[Q]] {factor = 2.5
+// CHECK: scale %[[Q]] {factor = 2.5
+// CHECK: scale %[[Q]] {factor = 0.25
+// CHECK: scale %[[Q]] {factor = -1.0
+// CHECK: add_const %[[Q]] {value = 1.0
+// CHECK: add_const %[[Q]] {value = -1.0
+// CHECK: %[[M:.*]] = scale %[[Q]] {factor = -1.0
+// CHECK: add_const %[[M]] {value = 1.0
 // CHECK: %[[K:.*]] = read %k
 // CHECK: hadamard %[[Q]], %[[K]]
 // CHECK: add %[[Q]], %[[K]]
-// CHECK: %[[MK:.*]] = scale %[[K]] {factor = -1.000000e+00
+// CHECK: %[[MK:.*]] = scale %[[K]] {factor = -1.0
 // CHECK: add %[[Q]], %[[MK]]
-// CHECK: %[[IK:.*]] = pow %[[K]] {exponent = -1.000000e+00
+// CHECK: %[[IK:.*]] = pow %[[K]] {exponent = -1.0
 // CHECK: hadamard %[[Q]], %[[IK]]
-// CHECK: pow %[[Q]] {exponent = -5.000000e-01
+// CHECK: pow %[[Q]] {exponent = -0.5
 // CHECK: pow %[[Q]], %[[K]]
 // CHECK: %[[W:.*]] = read %w
 // CHECK: pow %[[Q]], %[[W]]
@@ -75,15 +75,15 @@ polyattn.attention @packed(q, k, v: seq[8], offsets: packed i32) {
 // CHECK: mul_vec %[[Q]], %[[W]]
 // CHECK: add_vec %[[Q]], %[[W]]
 // CHECK: div_vec %[[Q]], %[[W]]
-// CHECK: %[[N:.*]] = scale %[[Q]] {factor = -1.000000e+00
+// CHECK: %[[N:.*]] = scale %[[Q]] {factor = -1.0
 // CHECK: %[[NW:.*]] = add_vec %[[N]], %[[W]]
-// CHECK: scale %[[NW]] {factor = -1.000000e+00
-// CHECK: %[[I:.*]] = pow %[[Q]] {exponent = -1.000000e+00
-// CHECK: scale %[[I]] {factor = 2.000000e+00
-// CHECK: %[[S:.*]] = pow %[[Q]] {exponent = 2.000000e+00
-// CHECK: scale %[[S]] {factor = -1.000000e+00
-// CHECK: add_const %{{.*}} {value = 9.9999999999999995E-7
-// CHECK: add_const %{{.*}} {value = 2.500000e+05
+// CHECK: scale %[[NW]] {factor = -1.0
+// CHECK: %[[I:.*]] = pow %[[Q]] {exponent = -1.0
+// CHECK: scale %[[I]] {factor = 2.0
+// CHECK: %[[S:.*]] = pow %[[Q]] {exponent = 2.0
+// CHECK: scale %[[S]] {factor = -1.0
+// CHECK: add_const %{{.*}} {value = 1.0e-6
+// CHECK: add_const %{{.*}} {value = 250000.0
 // SHORT-LABEL: @operators
 // SHORT: = q * 2.5
 // SHORT: = q * 0.25
@@ -120,8 +120,8 @@ polyattn.attention @operators<d = 4>(q, k, v: seq[d], w: weight[d]) {
 
 // CHECK-LABEL: @numbers
 // CHECK: scale %{{.*}} {factor = 0.35355339059327373
-// CHECK: scale %{{.*}} {factor = 9.000000e+00
-// CHECK: constant {value = 0.000000e+00 : f64, width = 4
+// CHECK: scale %{{.*}} {factor = 9.0
+// CHECK: constant {value = 0.0, width = 4
 polyattn.attention @numbers<d = 8>(q, k, v: seq[d]) {
   half = d / 2
   a = q / sqrt(d)
@@ -151,22 +151,22 @@ polyattn.attention @selections<d = 8>(q, k, v: seq[d]) {
 }
 
 // CHECK-LABEL: @functions
-// CHECK: layer_norm %{{[^,]*}} {eps = {{.*}}, eps_place = #polyattn.eps_place<inside>} : [8]
-// CHECK: layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = {{.*}}, eps_place = #polyattn.eps_place<outside>} : [8], 8, 8
-// CHECK: gelu %{{.*}} {form = #polyattn.gelu_form<tanh>}
+// CHECK: layer_norm %{{[^,]*}} {eps = {{.*}}, eps_place = inside} : [8]
+// CHECK: layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = {{.*}}, eps_place = outside} : [8], 8, 8
+// CHECK: gelu %{{.*}} {form = tanh}
 // CHECK: softmax %{{.*}} {groups = 1
 // CHECK: softmax %{{.*}} {groups = 2
-// CHECK: rope %{{.*}} {dims = 8 : i64, layout = #polyattn.rope_layout<half>, offset = 0.000000e+00 : f64, scale = 1.000000e+00 : f64} : [8], 4
-// CHECK: rope %{{.*}} {dims = 8 : i64, inverse, layout = #polyattn.rope_layout<interleaved>, offset = 2.000000e+00 : f64, scale = 5.000000e-01 : f64}
-// CHECK: clamp_min %{{.*}} {value = 1.000000e-01
-// CHECK: power %{{.*}} {degree = 2 : i64, symmetric}
-// CHECK: power %{{.*}} {abs, block = 4 : i64, degree = 3 : i64, symmetric}
-// CHECK: power %{{.*}} {degree = 2 : i64} : [8]
-// CHECK: triu %{{.*}} {weights = #polyattn.triu_weights<sqrt2>} : [8], [8]
+// CHECK: rope %{{.*}} {dims = 8, layout = half, offset = 0.0, scale = 1.0} : [8], 4
+// CHECK: rope %{{.*}} {dims = 8, inverse, layout = interleaved, offset = 2.0, scale = 0.5}
+// CHECK: clamp_min %{{.*}} {value = 0.1
+// CHECK: power %{{.*}} {degree = 2, symmetric}
+// CHECK: power %{{.*}} {abs, block = 4, degree = 3, symmetric}
+// CHECK: power %{{.*}} {degree = 2} : [8]
+// CHECK: triu %{{.*}} {weights = sqrt2} : [8], [8]
 // CHECK: project %{{.*}}, %{{.*}}, %{{.*}} : [8], 8x8, 8
 // CHECK: project %{{.*}} {transposed}
 // CHECK: weight_product %{{.*}} : 8x8, 8x8
-// CHECK: constant {value = 1.000000e+00 : f64, width = 1
+// CHECK: constant {value = 1.0, width = 1
 // CHECK: concat %{{.*}} : [1], [8]
 // CHECK: hadamard %{{.*}}, %{{.*}}, %{{.*}} : [8], [8], [8]
 // CHECK: scatter %{{.*}} {indices = array<i64: 0, 2, 2, 0, 1, 2, 3, 4>, width = 9
@@ -206,8 +206,8 @@ polyattn.attention @functions(q, k, v: seq[8], w: weight[8], u: weight[8, 8], f:
 }
 
 // CHECK-LABEL: @clauses
-// CHECK: attend query %{{.*}} local %{{[^ ]*}}, %{{[^ ]*}} decay %g initial %s causal normalize <none> {block = 16 : i64, final_state, gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<interleaved>, score_scale = 5.000000e-01 : f64}
-// CHECK: attend query %{{.*}} anticausal normalize <none> {decay_factors = array<f64: 5.000000e-01, 2.500000e-01>, gate_heads = #polyattn.gate_heads<kv>}
+// CHECK: attend query %{{.*}} local %{{[^ ]*}}, %{{[^ ]*}} decay %g initial %s causal normalize <none> {block = 16, final_state, gate_heads = q, grouping = interleaved, score_scale = 0.5}
+// CHECK: attend query %{{.*}} anticausal normalize <none> {decay_factors = array<f64: 0.5, 0.25>, gate_heads = kv}
 // CHECK: return %{{.*}}, %{{.*}} : [8], tensor<?x?x8x8xf32>
 // SHORT-LABEL: @clauses
 // SHORT: x0, x1 = attend(q, k, v) causal normalize none local(q, k) block 16 decay g gate_heads q initial s final_state score_scale 0.5 grouping interleaved
@@ -245,13 +245,13 @@ polyattn.attention @normalizers(q, k, v: seq[8]) {
 // Maps take vectors, weights and numbers, see the names around them, and hide these by their own.
 // CHECK-LABEL: @maps
 // CHECK: %[[Q:.*]] = read %q
-// CHECK: %[[X:.*]] = scale %[[Q]] {factor = 3.000000e+00
+// CHECK: %[[X:.*]] = scale %[[Q]] {factor = 3.0
 // CHECK: %[[W:.*]] = read %w
 // CHECK: %[[Y:.*]] = mul_vec %[[X]], %[[W]]
 // CHECK: %[[Z:.*]] = relu %[[Y]]
 // CHECK: concat %[[Z]], %[[X]]
 // CHECK: %[[K:.*]] = read %k
-// CHECK: scale %[[K]] {factor = 4.000000e+00
+// CHECK: scale %[[K]] {factor = 4.0
 polyattn.attention @maps<d = 8>(q, k, v: seq[d], w: weight[d]) {
   map twice(x, c) = x * c
   map phi(x, c) {

@@ -17,10 +17,10 @@ polyattn.attention @normalized(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>,
 
 // CHECK-LABEL: @views
 // CHECK: %[[S:.*]] = state key %{{.*}} value %{{.*}} causal {last_apart} : sym 2 [4], [2] + [1]
-// CHECK: %[[ROWS:.*]] = state_rows %[[S]] {first = 0 : i64, rows = 10 : i64} : !polyattn.state<10x3>
+// CHECK: %[[ROWS:.*]] = state_rows %[[S]] {first = 0, rows = 10} : !polyattn.state<10x3>
 // CHECK: %[[UNFOLDED:.*]] = unfold_pairs %[[ROWS]] {factor_last} : !polyattn.state<10x3>
 // CHECK: %[[TURNED:.*]] = transpose_state %[[UNFOLDED]] : !polyattn.state<12x4>
-// CHECK: %[[HALF:.*]] = scale_state %[[TURNED]] {factor = 5.000000e-01 : f64} : !polyattn.state<4x12>
+// CHECK: %[[HALF:.*]] = scale_state %[[TURNED]] {factor = 0.5} : !polyattn.state<4x12>
 // CHECK: %[[STACK:.*]] = stack_states %[[HALF]], %[[TURNED]] : !polyattn.state<4x12>, !polyattn.state<4x12>
 // CHECK: join_states %[[STACK]], %[[STACK]] : !polyattn.state<8x12>, !polyattn.state<8x12>
 polyattn.attention @views(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x4xf32>) {

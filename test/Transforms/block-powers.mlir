@@ -6,8 +6,8 @@
 
 // Both sides; 640 features for 528.
 // CHECK-LABEL: attention @scores
-// CHECK: %[[Q:.*]] = power %{{.*}} {block = 8 : i64, degree = 2 : i64, symmetric} : [32]
-// CHECK: %[[K:.*]] = power %{{.*}} {block = 8 : i64, degree = 2 : i64, symmetric} : [32]
+// CHECK: %[[Q:.*]] = power %{{.*}} {block = 8, degree = 2, symmetric} : [32]
+// CHECK: %[[K:.*]] = power %{{.*}} {block = 8, degree = 2, symmetric} : [32]
 // CHECK: attend query %[[Q]] key %[[K]]
 // CHECK-SAME: : sym 2 block 8 [32], sym 2 block 8 [32], [4]
 // 768 are too many.
@@ -29,7 +29,7 @@ polyattn.attention @scores(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>,
 
 // Through a scale; and smaller blocks for larger ones.
 // CHECK-LABEL: attention @scaled
-// CHECK: power %{{.*}} {block = 8 : i64, degree = 2 : i64, symmetric} : [32]
+// CHECK: power %{{.*}} {block = 8, degree = 2, symmetric} : [32]
 // CHECK: scale %{{.*}} : sym 2 block 8 [32]
 // CHECK: sym 2 block 8 [32], sym 2 block 8 [32], [4]
 polyattn.attention @scaled(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>, %v: tensor<?x?x?x4xbf16>)

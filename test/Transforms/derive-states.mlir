@@ -19,9 +19,9 @@ polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
 
 // CHECK-LABEL: polyattn.attention @all__states(%k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %first: tensor<?xi64>, %decay_before: tensor<?x?x1xf32>)
 // CHECK-SAME:    -> (last: tensor<?x?x4x4xf32>, last_z: tensor<?x?x4xf32>, decay: tensor<?x?x1xf32>) first_position %first {
-// CHECK:         %{{.*}}, %[[S:.*]]:2 = attend query %[[K:.*]] key %[[K]] value %{{.*}} decay %g causal normalize <sum, {{.*}}> {final_state, gate_heads = #polyattn.gate_heads<kv>, signed_scores}
-// CHECK:         %[[ZERO:.*]] = constant {value = 0.000000e+00 : f64, width = 1 : i64}
-// CHECK:         %{{.*}}, %[[D:.*]] = attend query %[[ZERO]] key %[[ZERO]] value %[[ZERO]] decay %g initial %decay_before causal normalize <none> {final_state, gate_heads = #polyattn.gate_heads<kv>}
+// CHECK:         %{{.*}}, %[[S:.*]]:2 = attend query %[[K:.*]] key %[[K]] value %{{.*}} decay %g causal normalize <sum, {{.*}}> {final_state, gate_heads = kv, signed_scores}
+// CHECK:         %[[ZERO:.*]] = constant {value = 0.0, width = 1}
+// CHECK:         %{{.*}}, %[[D:.*]] = attend query %[[ZERO]] key %[[ZERO]] value %[[ZERO]] decay %g initial %decay_before causal normalize <none> {final_state, gate_heads = kv}
 // CHECK:         return %[[S]]#0, %[[S]]#1, %[[D]] :
 polyattn.attention @all(%q: tensor<?x?x?x4xf32>, %w: tensor<4xf32>, %k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x4x4xf32>,
     %z: tensor<?x?x4xf32>, %first: tensor<?xi64>)

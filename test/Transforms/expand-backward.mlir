@@ -6,9 +6,9 @@
 // CHECK-DAG:     [[B:%.*]] = read %k
 // CHECK-DAG:     [[Z:%.*]] = read %v
 // CHECK-DAG:     [[DN:%.*]] = read %d_o
-// CHECK:         [[DA:%.*]] = attend query [[DN]] key [[Z]] value [[B]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [8], [8], [4]
-// CHECK:         [[DB:%.*]] = attend query [[Z]] key [[DN]] value [[A]] full normalize <none> {of_keys, score_scale = 5.000000e-01 : f64} : [8], [8], [4]
-// CHECK:         [[DZ:%.*]] = attend query [[B]] key [[A]] value [[DN]] full normalize <none> {of_keys, score_scale = 5.000000e-01 : f64} : [4], [4], [8]
+// CHECK:         [[DA:%.*]] = attend query [[DN]] key [[Z]] value [[B]] full normalize <none> {score_scale = 0.5} : [8], [8], [4]
+// CHECK:         [[DB:%.*]] = attend query [[Z]] key [[DN]] value [[A]] full normalize <none> {of_keys, score_scale = 0.5} : [8], [8], [4]
+// CHECK:         [[DZ:%.*]] = attend query [[B]] key [[A]] value [[DN]] full normalize <none> {of_keys, score_scale = 0.5} : [4], [4], [8]
 // CHECK-NOT:     attend_backward
 // CHECK:         return [[DA]], [[DB]], [[DZ]]
 polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
@@ -97,10 +97,10 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[E:%.*]] = exp [[X]]
 // CHECK:         [[ZERO:%.*]] = constant {value = 0.0
-// CHECK:         [[FAR:%.*]] = attend query [[X]] key [[X]] value [[E]] local [[ZERO]], [[ZERO]] causal normalize <none> {block = 16 : i64} : [4], [4], [4], [1], [1]
+// CHECK:         [[FAR:%.*]] = attend query [[X]] key [[X]] value [[E]] local [[ZERO]], [[ZERO]] causal normalize <none> {block = 16} : [4], [4], [4], [1], [1]
 // CHECK:         [[NONE:%.*]] = constant {value = 0.0
-// CHECK:         [[NEAR:%.*]] = attend query [[NONE]] key [[NONE]] value [[X]] local [[X]], [[X]] causal normalize <none> {block = 16 : i64} : [1], [1], [4], [4], [4]
-// CHECK:         [[DV:%.*]] = attend query [[E]] key [[E]] value [[X]] local [[X]], [[X]] anticausal normalize <none> {block = 16 : i64} : [4], [4], [4], [4], [4]
+// CHECK:         [[NEAR:%.*]] = attend query [[NONE]] key [[NONE]] value [[X]] local [[X]], [[X]] causal normalize <none> {block = 16} : [1], [1], [4], [4], [4]
+// CHECK:         [[DV:%.*]] = attend query [[E]] key [[E]] value [[X]] local [[X]], [[X]] anticausal normalize <none> {block = 16} : [4], [4], [4], [4], [4]
 // CHECK:         return [[FAR]], [[NEAR]], [[DV]]
 polyattn.attention @local(%q: tensor<?x?x?x4xf32>)
     -> (d_e: tensor<?x?x?x4xf32>, d_x: tensor<?x?x?x4xf32>, d_v: tensor<?x?x?x4xf32>) {
@@ -114,9 +114,9 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>)
 
 // Where query heads share keys, gradients of keys are sums over them.
 // CHECK-LABEL: polyattn.attention @grouped
-// CHECK:         [[DA:%.*]] = attend query {{.*}} causal normalize <none> {grouping = #polyattn.grouping<interleaved>}
-// CHECK:         [[DB:%.*]] = attend query {{.*}} anticausal normalize <none> {grouping = #polyattn.grouping<interleaved>, of_keys}
-// CHECK:         [[DZ:%.*]] = attend query {{.*}} anticausal normalize <none> {grouping = #polyattn.grouping<interleaved>, of_keys}
+// CHECK:         [[DA:%.*]] = attend query {{.*}} causal normalize <none> {grouping = interleaved}
+// CHECK:         [[DB:%.*]] = attend query {{.*}} anticausal normalize <none> {grouping = interleaved, of_keys}
+// CHECK:         [[DZ:%.*]] = attend query {{.*}} anticausal normalize <none> {grouping = interleaved, of_keys}
 // CHECK:         return [[DA]], [[DB]], [[DZ]]
 polyattn.attention @grouped(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
                             %d_o: tensor<?x?x?x8xf32>)
@@ -136,10 +136,10 @@ polyattn.attention @grouped(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v
 // CHECK:         [[Y:%.*]] = read %k
 // CHECK:         [[ROWS:%.*]] = concat [[Y]], {{%.*}} : [4], [1]
 // CHECK:         [[COLUMNS:%.*]] = concat [[Y]], {{%.*}} : [4], [1]
-// CHECK:         [[DV:%.*]], [[KEYS:%.*]] = attend query [[X]] key [[X]] value [[ROWS]] decay %g products [[COLUMNS]] anticausal normalize <none> {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>, of_keys}
+// CHECK:         [[DV:%.*]], [[KEYS:%.*]] = attend query [[X]] key [[X]] value [[ROWS]] decay %g products [[COLUMNS]] anticausal normalize <none> {gate_heads = q, grouping = block, of_keys}
 // CHECK:         [[OF_V:%.*]] = select [[DV]] {indices = array<i64: 0, 1, 2, 3>}
 // CHECK:         {{%.*}}, [[QUERIES:%.*]] = attend query [[X]] key [[X]] value [[COLUMNS]] decay %g products [[ROWS]] causal normalize <none>
-// CHECK:         [[DG:%.*]] = decay_gradient %g queries [[QUERIES]] keys [[KEYS]] {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>} : tensor<?x?x?xf32>, [1], [1]
+// CHECK:         [[DG:%.*]] = decay_gradient %g queries [[QUERIES]] keys [[KEYS]] {gate_heads = q, grouping = block} : tensor<?x?x?xf32>, [1], [1]
 // CHECK:         return [[OF_V]], [[DG]]
 polyattn.attention @decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
     -> (d_v: tensor<?x?x?x4xf32>, d_g: tensor<?x?x?xf32>) {

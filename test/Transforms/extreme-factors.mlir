@@ -3,8 +3,8 @@
 // Factors whose product is no number that f32 holds stay apart.
 
 // CHECK-LABEL: @square_overflows
-// CHECK:         [[Q:%.*]] = scale {{.*}} {factor = 1.000000e+155 : f64}
-// CHECK:         [[K:%.*]] = scale {{.*}} {factor = 1.000000e+155 : f64}
+// CHECK:         [[Q:%.*]] = scale {{.*}} {factor = 1.0e155}
+// CHECK:         [[K:%.*]] = scale {{.*}} {factor = 1.0e155}
 // CHECK:         attend query [[Q]] key [[K]] {{.*}} normalize <none> : [4]
 polyattn.attention @square_overflows(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
@@ -20,11 +20,11 @@ polyattn.attention @square_overflows(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4
 
 // Beyond f32 only, and with numbers that vanish.
 // CHECK-LABEL: @square_leaves_f32
-// CHECK:         scale {{.*}} {factor = 1.000000e+30 : f64}
-// CHECK:         scale {{.*}} {factor = 1.000000e+30 : f64}
+// CHECK:         scale {{.*}} {factor = 1.0e30}
+// CHECK:         scale {{.*}} {factor = 1.0e30}
 // CHECK:         attend {{.*}} normalize <none> : [4]
-// CHECK:         scale {{.*}} {factor = 1.000000e-30 : f64}
-// CHECK:         scale {{.*}} {factor = 1.000000e-30 : f64}
+// CHECK:         scale {{.*}} {factor = 1.0e-30}
+// CHECK:         scale {{.*}} {factor = 1.0e-30}
 // CHECK:         attend {{.*}} normalize <none> : [4]
 polyattn.attention @square_leaves_f32(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
@@ -44,7 +44,7 @@ polyattn.attention @square_leaves_f32(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x
 // A product that is an ordinary number folds, however large its factors are.
 // CHECK-LABEL: @large_and_small
 // CHECK-NOT:     scale
-// CHECK:         attend {{.*}} {score_scale = 1.000000e+01 : f64}
+// CHECK:         attend {{.*}} {score_scale = 10.0}
 polyattn.attention @large_and_small(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -58,9 +58,9 @@ polyattn.attention @large_and_small(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4x
 // -----
 
 // CHECK-LABEL: @twice
-// CHECK:         [[A:%.*]] = scale {{.*}} {factor = 1.000000e+80 : f64}
+// CHECK:         [[A:%.*]] = scale {{.*}} {factor = 1.0e80}
 // CHECK:         [[R:%.*]] = relu [[A]]
-// CHECK:         scale [[R]] {factor = 1.000000e+80 : f64}
+// CHECK:         scale [[R]] {factor = 1.0e80}
 polyattn.attention @twice(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -76,7 +76,7 @@ polyattn.attention @twice(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
 
 // CHECK-LABEL: @elu_plus_one
 // CHECK:         elu_plus_one
-// CHECK:         scale {{.*}} {factor = 9.9999999999999996E+199 : f64}
+// CHECK:         scale {{.*}} {factor = 1.0e200}
 polyattn.attention @elu_plus_one(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -93,12 +93,12 @@ polyattn.attention @elu_plus_one(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
 
 // Powers, of which the factor's power is lost; sums, one term of which is; score_scale.
 // CHECK-LABEL: @powers_sums_scales
-// CHECK:         scale {{.*}} {factor = 2.500000e-01 : f64}
-// CHECK:         power {{.*}} {degree = 64 : i64
+// CHECK:         scale {{.*}} {factor = 0.25}
+// CHECK:         power {{.*}} {degree = 64
 // CHECK:         attend {{.*}} : {{.*}} 64 [4]
 // CHECK:         concat
 // CHECK:         attend {{.*}} : [4] + [4], [4] + [4], [4]
-// CHECK:         attend {{.*}} {score_scale = 1.000000e+30 : f64} : [4]
+// CHECK:         attend {{.*}} {score_scale = 1.0e30} : [4]
 polyattn.attention @powers_sums_scales(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>, r: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]

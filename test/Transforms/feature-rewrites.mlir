@@ -2,7 +2,7 @@
 // What keeps the features, their order and the type, up to rounding, in maps that are not inlined, too.
 
 // CHECK-LABEL: @scale_of_scale
-// CHECK-NEXT:    scale %x {factor = 6.000000e+00 : f64}
+// CHECK-NEXT:    scale %x {factor = 6.0}
 polyattn.feature_map @scale_of_scale(%x: [4]) {
   %a = scale %x {factor = 2.0} : [4]
   %b = scale %a {factor = 3.0} : [4]
@@ -28,7 +28,7 @@ polyattn.feature_map @neutral_constants(%x: [4]) {
 // CHECK-NEXT:    [[R:%.*]] = rope [[P]], %f
 // CHECK-NEXT:    [[M:%.*]] = mul_vec [[R]], %g
 // CHECK-NEXT:    [[S:%.*]] = select [[M]]
-// CHECK-NEXT:    scale [[S]] {factor = 2.000000e+00 : f64}
+// CHECK-NEXT:    scale [[S]] {factor = 2.0}
 polyattn.feature_map @through_linear(%x: [4], %w: 4x6, %f: 3, %g: 6) {
   %a = scale %x {factor = 2.0} : [4]
   %p = project %a, %w : [4], 4x6
@@ -53,7 +53,7 @@ polyattn.feature_map @not_through_bias(%x: [4], %w: 4x6, %b: 6) {
 
 // CHECK-LABEL: @through_products
 // CHECK:         hadamard %x, %x, %y
-// CHECK:         scale {{%.*}} {factor = -1.500000e+00 : f64}
+// CHECK:         scale {{%.*}} {factor = -1.5}
 polyattn.feature_map @through_products(%x: [4], %y: [4]) {
   %a = scale %x {factor = 3.0} : [4]
   %b = scale %y {factor = -0.5} : [4]
@@ -66,7 +66,7 @@ polyattn.feature_map @through_products(%x: [4], %y: [4]) {
 
 // 2^3 * (-1)^2 from the powers, 3 from the tensor product.
 // CHECK-LABEL: @through_powers
-// CHECK:         scale {{%.*}} {factor = 2.400000e+01 : f64} : pow 3 [4] x sym 2 [4]
+// CHECK:         scale {{%.*}} {factor = 24.0} : pow 3 [4] x sym 2 [4]
 polyattn.feature_map @through_powers(%x: [4]) {
   %a = scale %x {factor = 2.0} : [4]
   %b = power %a {degree = 3} : [4]
@@ -82,8 +82,8 @@ polyattn.feature_map @through_powers(%x: [4]) {
 // CHECK-LABEL: @through_elements
 // CHECK:         [[R:%.*]] = relu %x
 // CHECK:         [[A:%.*]] = abs %x
-// CHECK:         [[P:%.*]] = pow %x {exponent = 2.000000e+00 : f64}
-// CHECK:         scale [[P]] {factor = 4.000000e+00 : f64}
+// CHECK:         [[P:%.*]] = pow %x {exponent = 2.0}
+// CHECK:         scale [[P]] {factor = 4.0}
 polyattn.feature_map @through_elements(%x: [4]) {
   %p = scale %x {factor = 2.0} : [4]
   %n = scale %x {factor = -2.0} : [4]
@@ -100,7 +100,7 @@ polyattn.feature_map @through_elements(%x: [4]) {
 
 // CHECK-LABEL: @shared_by_parts
 // CHECK-NEXT:    [[C:%.*]] = concat %x, %y
-// CHECK-NEXT:    scale [[C]] {factor = 2.000000e+00 : f64}
+// CHECK-NEXT:    scale [[C]] {factor = 2.0}
 polyattn.feature_map @shared_by_parts(%x: [4], %y: [3]) {
   %a = scale %x {factor = 2.0} : [4]
   %b = scale %y {factor = 2.0} : [3]
@@ -112,7 +112,7 @@ polyattn.feature_map @shared_by_parts(%x: [4], %y: [3]) {
 
 // CHECK-LABEL: @sums
 // CHECK-NEXT:    [[A:%.*]] = add %x, %y, %x
-// CHECK-NEXT:    add_const [[A]] {value = 3.000000e+00 : f64}
+// CHECK-NEXT:    add_const [[A]] {value = 3.0}
 polyattn.feature_map @sums(%x: [4], %y: [4]) {
   %one = constant {value = 1.0, width = 1}
   %two = constant {value = 2.0, width = 4}
@@ -139,7 +139,7 @@ polyattn.feature_map @project_of_project(%x: [6], %w1: 6x4, %w2: 4x12, %b: 12) {
 // CHECK-LABEL: @scaled_between
 // CHECK-NEXT:    [[W:%.*]] = weight_product %w1, %w2 : 4x9, 9x3
 // CHECK-NEXT:    [[P:%.*]] = project %x, [[W]] : [4], 4x3
-// CHECK-NEXT:    scale [[P]] {factor = 2.000000e+00 : f64}
+// CHECK-NEXT:    scale [[P]] {factor = 2.0}
 polyattn.feature_map @scaled_between(%x: [4], %w1: 4x9, %w2: 9x3) {
   %p = project %x, %w1 : [4], 4x9
   %s = scale %p {factor = 2.0} : [9]

@@ -19,11 +19,11 @@ polyattn.attention @transposed(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
 
 // The denominator's row is a state of its own; numbers between the vectors are between the states.
 // CHECK-LABEL: @denominator
-// CHECK: %[[ALL:.*]] = state key %[[PHI:.*]] value %[[B:.*]] anticausal {decay_factors = array<f64: 5.000000e-01>} : [1] + [4], [8]
-// CHECK: %[[ROWS:.*]] = state_rows %[[ALL]] {first = 1 : i64, rows = 4 : i64} : !polyattn.state<5x8>
+// CHECK: %[[ALL:.*]] = state key %[[PHI:.*]] value %[[B:.*]] anticausal {decay_factors = array<f64: 0.5>} : [1] + [4], [8]
+// CHECK: %[[ROWS:.*]] = state_rows %[[ALL]] {first = 1, rows = 4} : !polyattn.state<5x8>
 // CHECK: %[[T:.*]] = transpose_state %[[ROWS]] : !polyattn.state<4x8>
-// CHECK: %[[TWICE:.*]] = scale_state %[[T]] {factor = 2.000000e+00 : f64}
-// CHECK: %[[REST:.*]] = state key %[[Z:.*]] value %{{.*}} anticausal {decay_factors = array<f64: 5.000000e-01>} : [1], [4]
+// CHECK: %[[TWICE:.*]] = scale_state %[[T]] {factor = 2.0}
+// CHECK: %[[REST:.*]] = state key %[[Z:.*]] value %{{.*}} anticausal {decay_factors = array<f64: 0.5>} : [1], [4]
 // CHECK: %[[BOTH:.*]] = stack_states %[[TWICE]], %[[REST]] : !polyattn.state<8x4>, !polyattn.state<1x4>
 // CHECK: attend query {{.*}} state %[[BOTH]] anticausal
 polyattn.attention @denominator(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>, %n: tensor<?x?x?x1xf32>)
@@ -56,7 +56,7 @@ polyattn.attention @equal(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (
 // Multiples of features over multiples of values, whose numbers cancel: the sums are the same, but not the
 // features of keys, so that pairs of a block are seen through scores.
 // CHECK-LABEL: @multiples
-// CHECK: %[[TWICE:.*]] = scale %[[K:.*]] {factor = 2.000000e+00 : f64}
+// CHECK: %[[TWICE:.*]] = scale %[[K:.*]] {factor = 2.0}
 // CHECK: %[[S:.*]] = state key %[[K]] value %{{.*}} causal
 // CHECK-NOT: state key
 // CHECK: attend query %{{.*}} key %[[TWICE]] {{.*}} state %[[S]] causal {{.*}} diagonal = scores
@@ -78,7 +78,7 @@ polyattn.attention @multiples(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, 
 // Of a state that is contracted, the numbers are rows of the other one; the normalizer's column stays.
 // CHECK-LABEL: @squares
 // CHECK: %[[ALL:.*]] = state key %{{.*}} value %[[B:.*]] anticausal : [4] + sym 2 [4], [2]
-// CHECK: %[[ROWS:.*]] = state_rows %[[ALL]] {first = 4 : i64, rows = 10 : i64} : !polyattn.state<14x2>
+// CHECK: %[[ROWS:.*]] = state_rows %[[ALL]] {first = 4, rows = 10} : !polyattn.state<14x2>
 // CHECK: %[[APART:.*]] = state key %{{.*}} value %{{.*}} anticausal {last_apart} : sym 2 [4], [1]
 // CHECK: %[[PAIRS:.*]] = join_states %[[ROWS]], %[[APART]] : !polyattn.state<10x2>, !polyattn.state<10x1>
 // CHECK: unfold_pairs %[[PAIRS]] : !polyattn.state<10x3>

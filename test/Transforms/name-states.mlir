@@ -2,7 +2,7 @@
 
 // What was given to the attend is given to its state.
 // CHECK-LABEL: @given
-// CHECK: %[[S:.*]] = state key %[[K:.*]] value %[[V:.*]] decay %g initial %s initial_normalizer %z causal {gate_heads = #polyattn.gate_heads<q>, normalizer} :
+// CHECK: %[[S:.*]] = state key %[[K:.*]] value %[[V:.*]] decay %g initial %s initial_normalizer %z causal {gate_heads = q, normalizer} :
 // CHECK-NEXT: attend query %{{.*}} key %[[K]] value %[[V]] decay %g state %[[S]] causal normalize <sum, eps = {{.*}}> {final_state,
 // CHECK-SAME: schedule = #polyattn.schedule<form = state,
 polyattn.attention @given(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %g: tensor<?x?x?xf32>,
@@ -18,7 +18,7 @@ polyattn.attention @given(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %g: 
 
 // Keys come into the state of a local kernel's blocks when these are complete.
 // CHECK-LABEL: @local
-// CHECK: state key %{{.*}} value %{{.*}} anticausal {block = 16 : i64, of_keys} :
+// CHECK: state key %{{.*}} value %{{.*}} anticausal {block = 16, of_keys} :
 polyattn.attention @local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %e = exp %x : [4]
@@ -39,10 +39,10 @@ polyattn.attention @quadratic(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32
 // The products of two elements of k stand for the features k x c and the values k, times the numbers on them.
 // CHECK-LABEL: @contracted
 // CHECK: %[[C:.*]] = concat
-// CHECK: %[[PAIRS:.*]] = power %[[K:.*]] {degree = 2 : i64, symmetric} : [4]
+// CHECK: %[[PAIRS:.*]] = power %[[K:.*]] {degree = 2, symmetric} : [4]
 // CHECK: %[[S:.*]] = state key %[[PAIRS]] value %[[C]] causal {last_apart} : sym 2 [4], [2] + [1]
 // CHECK: %[[U:.*]] = unfold_pairs %[[S]] : !polyattn.state<10x3>
-// CHECK: %[[SCALED:.*]] = scale_state %[[U]] {factor = 1.500000e+00 : f64} : !polyattn.state<12x4>
+// CHECK: %[[SCALED:.*]] = scale_state %[[U]] {factor = 1.5} : !polyattn.state<12x4>
 // CHECK: attend {{.*}} state %[[SCALED]] causal
 polyattn.attention @contracted(%k: tensor<?x?x?x4xf32>, %c: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %k : tensor<?x?x?x4xf32> -> [4]

@@ -4,9 +4,9 @@
 // CHECK-LABEL: polyattn.attention @documented
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[Y:%.*]] = read %k
-// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2 : i64, symmetric} : [16]
-// CHECK-NEXT:    [[YY:%.*]] = power [[Y]] {degree = 2 : i64, symmetric} : [16]
-// CHECK-NEXT:    attend query [[XX]] key [[YY]] {{.*}} {score_scale = 6.250000e-02 : f64} : sym 2 [16], sym 2 [16], [32]
+// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2, symmetric} : [16]
+// CHECK-NEXT:    [[YY:%.*]] = power [[Y]] {degree = 2, symmetric} : [16]
+// CHECK-NEXT:    attend query [[XX]] key [[YY]] {{.*}} {score_scale = 0.0625} : sym 2 [16], sym 2 [16], [32]
 polyattn.attention @documented(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
                                %v: tensor<?x?x?x32xf32>) -> (o: tensor<?x?x?x32xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
@@ -28,8 +28,8 @@ polyattn.attention @documented(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[W:%.*]] = read %w
 // CHECK:         [[P:%.*]] = project [[X]], [[W]]
-// CHECK:         [[X3:%.*]] = power [[X]] {degree = 3 : i64, symmetric}
-// CHECK-NEXT:    [[P2:%.*]] = power [[P]] {degree = 2 : i64, symmetric}
+// CHECK:         [[X3:%.*]] = power [[X]] {degree = 3, symmetric}
+// CHECK-NEXT:    [[P2:%.*]] = power [[P]] {degree = 2, symmetric}
 // CHECK-NEXT:    [[PHI:%.*]] = tensor [[X3]], [[P2]] : sym 3 [4], sym 2 [3]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @powers(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
@@ -48,7 +48,7 @@ polyattn.attention @powers(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
 // -----
 
 // CHECK-LABEL: polyattn.attention @nested_power
-// CHECK:         [[PHI:%.*]] = power {{%.*}} {degree = 6 : i64, symmetric} : [4]
+// CHECK:         [[PHI:%.*]] = power {{%.*}} {degree = 6, symmetric} : [4]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @nested_power(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -63,7 +63,7 @@ polyattn.attention @nested_power(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4x
 
 // A block that was asked for stays.
 // CHECK-LABEL: polyattn.attention @blocked
-// CHECK:         [[PHI:%.*]] = power {{%.*}} {block = 2 : i64, degree = 2 : i64, symmetric} : [4]
+// CHECK:         [[PHI:%.*]] = power {{%.*}} {block = 2, degree = 2, symmetric} : [4]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -78,10 +78,10 @@ polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 // BASED, 1 + s + s^2/2: the parts keep their factors on the query's side.
 // CHECK-LABEL: polyattn.attention @based
 // CHECK:         [[V:%.*]] = read %v
-// CHECK:         [[ONE:%.*]] = constant {value = 1.000000e+00 : f64, width = 1 : i64}
-// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2 : i64, symmetric} : [4]
-// CHECK-NEXT:    [[H:%.*]] = scale [[X]] {factor = 2.500000e-01 : f64} : [4]
-// CHECK-NEXT:    [[HH:%.*]] = scale [[XX]] {factor = 0.03125{{[0-9]*}} : f64} : sym 2 [4]
+// CHECK:         [[ONE:%.*]] = constant {value = 1.0, width = 1}
+// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2, symmetric} : [4]
+// CHECK-NEXT:    [[H:%.*]] = scale [[X]] {factor = 0.25} : [4]
+// CHECK-NEXT:    [[HH:%.*]] = scale [[XX]] {factor = 0.03125{{[0-9]*}}} : sym 2 [4]
 // CHECK-NEXT:    [[Q:%.*]] = concat [[ONE]], [[H]], [[HH]] : [1], [4], sym 2 [4]
 // CHECK-NEXT:    [[K:%.*]] = concat [[ONE]], [[X]], [[XX]] : [1], [4], sym 2 [4]
 // CHECK-NEXT:    attend query [[Q]] key [[K]]
@@ -106,9 +106,9 @@ polyattn.attention @based(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
 // CHECK-LABEL: polyattn.attention @concat
 // CHECK:         [[X:%.*]] = read %q
 // CHECK-NOT:     power
-// CHECK:         [[ONE:%.*]] = constant {value = 1.000000e+00 : f64, width = 1 : i64}
+// CHECK:         [[ONE:%.*]] = constant {value = 1.0, width = 1}
 // CHECK:         [[PHI:%.*]] = concat [[X]], [[ONE]] : [4], [1]
-// CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.000000e+00 : f64}
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.0}
 polyattn.attention @concat(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %xx = power %x {degree = 2, symmetric} : [4]
@@ -126,9 +126,9 @@ polyattn.attention @concat(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) 
 // Local vectors have another factor: neither goes to the scale.
 // CHECK-LABEL: polyattn.attention @local
 // CHECK:         [[X:%.*]] = read %q
-// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2 : i64, symmetric}
-// CHECK:         [[Q:%.*]] = scale {{%.*}} {factor = 4.000000e+00 : f64} : [3]
-// CHECK:         [[L:%.*]] = scale [[XX]] {factor = 8.100000e+01 : f64} : sym 2 [4]
+// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2, symmetric}
+// CHECK:         [[Q:%.*]] = scale {{%.*}} {factor = 4.0} : [3]
+// CHECK:         [[L:%.*]] = scale [[XX]] {factor = 81.0} : sym 2 [4]
 // CHECK:         attend query [[Q]] key [[K:%.*]] value [[X]] local [[L]], [[XX]]
 // CHECK-NOT:     score_scale
 polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
@@ -151,7 +151,7 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
 // CHECK-LABEL: polyattn.attention @state
 // CHECK:         [[X:%.*]] = read %q
 // CHECK-NEXT:    [[XX:%.*]] = tensor [[X]], [[X]] : [4], [4]
-// CHECK-NEXT:    [[PHI:%.*]] = scale [[XX]] {factor = 2.500000e-01 : f64} : [4] x [4]
+// CHECK-NEXT:    [[PHI:%.*]] = scale [[XX]] {factor = 0.25} : [4] x [4]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @state(%q: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x16x4xf32>) {
@@ -167,8 +167,8 @@ polyattn.attention @state(%q: tensor<?x?x?x4xf32>)
 
 // |s|^3 is no product of scores; its factor is.
 // CHECK-LABEL: polyattn.attention @absolute
-// CHECK:         power {{%.*}} {abs, degree = 3 : i64, symmetric} : [4]
-// CHECK:         {score_scale = 6.400000e+01 : f64}
+// CHECK:         power {{%.*}} {abs, degree = 3, symmetric} : [4]
+// CHECK:         {score_scale = 64.0}
 polyattn.attention @absolute(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %h = scale %x {factor = -2.0} : [4]
@@ -246,10 +246,10 @@ polyattn.attention @project_shared(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>,
 // CHECK-LABEL: polyattn.attention @equal_terms
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[P:%.*]] = project
-// CHECK-DAG:     [[XX:%.*]] = power [[X]] {degree = 2 : i64, symmetric}
+// CHECK-DAG:     [[XX:%.*]] = power [[X]] {degree = 2, symmetric}
 // CHECK-DAG:     [[XP:%.*]] = tensor [[X]], [[P]]
 // CHECK:         [[PHI:%.*]] = concat [[XX]], [[XP]] : sym 2 [4], [4] x [3]
-// CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.000000e+00 : f64}
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.0}
 polyattn.attention @equal_terms(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -271,7 +271,7 @@ polyattn.attention @equal_terms(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
 // The factors of a product are sums that are equal up to the order of their terms.
 // CHECK-LABEL: polyattn.attention @equal_sums
 // CHECK:         [[S:%.*]] = concat {{.*}} : [4], [3]
-// CHECK-NEXT:    [[PHI:%.*]] = power [[S]] {degree = 2 : i64, symmetric}
+// CHECK-NEXT:    [[PHI:%.*]] = power [[S]] {degree = 2, symmetric}
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @equal_sums(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
@@ -345,7 +345,7 @@ polyattn.attention @scheduled(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[Y:%.*]] = read %r
 // CHECK:         [[S:%.*]] = concat [[X]], [[Y]] : [4], [2]
-// CHECK:         [[SS:%.*]] = power [[S]] {degree = 2 : i64, symmetric} : [4] + [2]
+// CHECK:         [[SS:%.*]] = power [[S]] {degree = 2, symmetric} : [4] + [2]
 // CHECK:         attend {{.*}} normalize <sum, eps = 0.0> : [1] + ([4] + [2]) + sym 2 ([4] + [2]),
 // CHECK:         attend {{.*}} : [4] + [2] + [1], [4] + [2] + [1], [4]
 polyattn.attention @polynomial_of_sum(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x2xf32>)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/ShortForm/AttendReader.h"
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/NormalizerSyntax.h"
 #include "dialects/PolyAttn/ShortForm/AttendClauses.h"
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
@@ -21,17 +22,6 @@ static constexpr StringLiteral kAttend = "attend";
 
 bool AttendReader::isNext(OpAsmParser &parser) {
   return isNextWord(parser, kAttend) && isNameBefore(parser, "(");
-}
-
-/// The words that an enum has.
-template <typename Enum>
-static SmallVector<StringRef> listWords(std::optional<Enum> (*symbolize)(uint32_t),
-                                        StringRef (*stringify)(Enum), uint32_t most) {
-  SmallVector<StringRef> words;
-  for (uint32_t i = 0; i <= most; ++i)
-    if (std::optional<Enum> value = symbolize(i))
-      words.push_back(stringify(*value));
-  return words;
 }
 
 static const AttendClause *findClause(StringRef name) {
@@ -101,13 +91,12 @@ ParseResult AttendReader::readVector(size_t segment) {
 ParseResult AttendReader::readMask() {
   StringRef word;
   SMLoc loc = parser.getCurrentLocation();
-  SmallVector<StringRef> words =
-      listWords<Mask>(symbolizeMask, stringifyMask, getMaxEnumValForMask());
+  SmallVector<StringRef> words = kMasks.list();
   if (!llvm::isAlpha(nextCharacter(parser)))
     return errorAt(parser, loc) << "expected the mask, one of " << llvm::join(words, ", ");
   if (expressions.parseWord(words, "the mask", word))
     return failure();
-  add("mask", MaskAttr::get(maker.getContext(), *symbolizeMask(word)));
+  add("mask", kMasks.get(maker.getContext(), word));
   return success();
 }
 
@@ -211,23 +200,17 @@ ParseResult AttendReader::readTensor(size_t segment) {
 }
 
 ParseResult AttendReader::readWord(StringRef clause) {
+  const EnumWords &known = *findEnumWords(clause);
+  SmallVector<StringRef> words = known.list();
+  bool isGrouping = clause == "grouping";
+  if (isGrouping)
+    words.push_back(kNoGrouping);
   StringRef word;
-  if (clause == "gate_heads") {
-    if (expressions.parseWord(listWords<GateHeads>(symbolizeGateHeads, stringifyGateHeads,
-                                                   getMaxEnumValForGateHeads()),
-                              clause, word))
-      return failure();
-    add(clause, GateHeadsAttr::get(maker.getContext(), *symbolizeGateHeads(word)));
-    return success();
-  }
-  SmallVector<StringRef> words =
-      listWords<Grouping>(symbolizeGrouping, stringifyGrouping, getMaxEnumValForGrouping());
-  words.push_back(kNoGrouping);
   if (expressions.parseWord(words, clause, word))
     return failure();
-  hasGrouping = true;
-  if (word != kNoGrouping)
-    add(clause, GroupingAttr::get(maker.getContext(), *symbolizeGrouping(word)));
+  hasGrouping |= isGrouping;
+  if (!isGrouping || word != kNoGrouping)
+    add(clause, known.get(maker.getContext(), word));
   return success();
 }
 

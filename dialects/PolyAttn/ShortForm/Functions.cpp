@@ -12,30 +12,6 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::shortform;
 
-/// The words of an enum attribute.
-template <typename Attr, typename Enum, std::optional<Enum> symbolize(uint32_t),
-          std::optional<Enum> parse(StringRef), StringRef stringify(Enum), uint32_t most>
-static constexpr Words wordsOf() {
-  return {[] {
-            SmallVector<StringRef> names;
-            for (uint32_t i = 0; i <= most; ++i)
-              if (std::optional<Enum> value = symbolize(i))
-                names.push_back(stringify(*value));
-            return names;
-          },
-          [](MLIRContext *context, StringRef word) -> Attribute {
-            return Attr::get(context, *parse(word));
-          },
-          [](Attribute attribute) { return stringify(cast<Attr>(attribute).getValue()); }};
-}
-
-#define WORDS(ENUM)                                                                                \
-  wordsOf<ENUM##Attr, ENUM, symbolize##ENUM, symbolize##ENUM, stringify##ENUM,                     \
-          getMaxEnumValFor##ENUM()>()
-static constexpr Words kEpsPlaces = WORDS(EpsPlace), kGeluForms = WORDS(GeluForm),
-                       kRopeLayouts = WORDS(RopeLayout), kTriuWeights = WORDS(TriuWeights);
-#undef WORDS
-
 using Kind = Parameter::Kind;
 
 static constexpr Parameter number(StringLiteral name, bool isPositional = false) {
@@ -47,7 +23,7 @@ static constexpr Parameter flag(StringLiteral name) {
 static constexpr Parameter standard(StringLiteral name, Kind kind, double value) {
   return {name, kind, /*isPositional=*/false, /*isOptional=*/true, value};
 }
-static constexpr Parameter word(StringLiteral name, const Words &words,
+static constexpr Parameter word(StringLiteral name, const EnumWords &words,
                                 StringLiteral standard = "") {
   return {name,
           Kind::Word,

@@ -12,17 +12,10 @@
 #ifndef POLYATTN_DIALECTS_SHORTFORM_FUNCTIONS_H
 #define POLYATTN_DIALECTS_SHORTFORM_FUNCTIONS_H
 
+#include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/ShortForm/OpMaker.h"
 
 namespace polyattn::shortform {
-
-/// The cases of an enum.
-struct Words {
-  llvm::SmallVector<llvm::StringRef> (*list)();
-  /// The attribute of a word of the list.
-  mlir::Attribute (*get)(mlir::MLIRContext *context, llvm::StringRef word);
-  llvm::StringRef (*spell)(mlir::Attribute attribute);
-};
 
 /// An attribute of the op.
 struct Parameter {
@@ -37,7 +30,7 @@ struct Parameter {
   llvm::StringLiteral standardWord = "";
   /// The standard is the width of the first operand.
   bool isWidth = false;
-  const Words *words = nullptr;
+  const EnumWords *words = nullptr;
 };
 
 struct Function {
