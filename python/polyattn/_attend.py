@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from ._errors import CallError
-from ._literals import GateHeads, Grouping, Mask, attributes_text, enum_text, number, one_of
+from ._literals import GateHeads, Grouping, Mask, attributes_text, number, one_of
 from ._whole import whole_number
 from ._traced import Traced
 from ._values import Tensor, Vector, kind_of, program_of, vector_of
@@ -156,8 +156,8 @@ def attend(
         {
             "final_state": final_state,
             "decay_factors": _factors(decay_factors),
-            "gate_heads": gate_heads and enum_text("gate_heads", gate_heads, "attend: gate_heads", GateHeads),
-            "grouping": grouping and enum_text("grouping", grouping, "attend: grouping", Grouping),
+            "gate_heads": gate_heads and one_of(gate_heads, "attend: gate_heads", GateHeads),
+            "grouping": grouping and one_of(grouping, "attend: grouping", Grouping),
             "block": None if block is None else whole_number("attend: block", block),
             "score_scale": None if score_scale is None else number(score_scale, "attend: score_scale"),
             "signed_scores": signed_scores,

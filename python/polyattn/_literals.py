@@ -48,11 +48,6 @@ def one_of(value: Any, who: str, known: Any) -> str:
     return value
 
 
-def enum_text(kind: str, value: Any, who: str, known: Any) -> str:
-    """`#polyattn.grouping<block>`"""
-    return f"#polyattn.{kind}<{one_of(value, who, known)}>"
-
-
 def attributes_text(attributes: dict[str, Any]) -> str:
     """`{a = 1, b}`: what is true is a unit, and what is None or false is left out."""
     words = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ._errors import CallError
-from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, enum_text, is_number, number
+from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, is_number, number, one_of
 from ._structure import concatenation, product, vector
 from ._structure import power as structure_of_power
 from ._traced import Traced
@@ -69,7 +69,7 @@ def triu(x: Any, y: Any, *, weights: TriangleWeights) -> Vector:
     width = vector_of(x, "triu").width
     return emit(
         "triu", [x, y], vector(width * (width + 1) // 2),
-        weights=enum_text("triu_weights", weights, "triu: weights", TriangleWeights),
+        weights=one_of(weights, "triu: weights", TriangleWeights),
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ softplus = _elementwise("softplus", "log(1 + exp(x))")
 def gelu(x: Any, *, form: GeluForm) -> Vector:
     """x times the normal distribution function of each element x. form: erf, the function itself, or tanh, an approximation."""
     return emit(
-        "gelu", [x], vector(vector_of(x, "gelu").width), form=enum_text("gelu_form", form, "gelu: form", GeluForm)
+        "gelu", [x], vector(vector_of(x, "gelu").width), form=one_of(form, "gelu: form", GeluForm)
     )
 
 
@@ -154,7 +154,7 @@ def layer_norm(
     return emit(
         "layer_norm", [x, *affine], vector(width),
         eps=number(eps, "layer_norm: eps"),
-        eps_place=enum_text("eps_place", eps_place, "layer_norm: eps_place", EpsPlace),
+        eps_place=one_of(eps_place, "layer_norm: eps_place", EpsPlace),
     )  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def rope(
     """
     width = vector_of(x, "rope").width
     return emit(
-        "rope", [x, frequencies], vector(width), layout=enum_text("rope_layout", layout, "rope: layout", RopeLayout),
+        "rope", [x, frequencies], vector(width), layout=one_of(layout, "rope: layout", RopeLayout),
         dims=width if dims is None else whole_number("rope: dims", dims), offset=number(offset, "rope: offset"),
         scale=number(scale, "rope: scale"),
     )  # fmt: skip

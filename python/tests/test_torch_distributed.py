@@ -29,8 +29,8 @@ polyattn.attention @turned(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %
   %y = read %k : tensor<?x?x?x16xf32> -> [16]
   %z = read %v : tensor<?x?x?x16xf32> -> [16]
   %f = read %freqs : tensor<8xf32> -> 8
-  %a = rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 16, offset = 0.0, scale = 1.0} : [16], 8
-  %b = rope %y, %f {layout = #polyattn.rope_layout<half>, dims = 16, offset = 0.0, scale = 1.0} : [16], 8
+  %a = rope %x, %f {layout = half, dims = 16, offset = 0.0, scale = 1.0} : [16], 8
+  %b = rope %y, %f {layout = half, dims = 16, offset = 0.0, scale = 1.0} : [16], 8
   %o:2 = attend query %a key %b value %z initial %state causal normalize <none> {final_state}
     : [16], [16], [16], tensor<?x?x16x16xf32>
   return %o#0, %o#1 : [16], tensor<?x?x16x16xf32>
