@@ -11,8 +11,12 @@
 
 namespace polyattn::tile {
 
-/// True for a tensor that no program of its kernel writes.
+/// True for an input of its kernel's entry.
 bool isInput(mlir::Value memref);
+
+/// True for a tensor that no program of its kernel writes: an input, or what an earlier kernel of
+/// the entry has written.
+bool isOnlyRead(mlir::Value memref);
 
 } // namespace polyattn::tile
 

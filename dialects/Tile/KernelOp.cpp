@@ -95,6 +95,12 @@ bool polyattn::tile::isInput(Value memref) {
   return kernel && argument.getArgNumber() < kernel.getNumInputs();
 }
 
+bool polyattn::tile::isOnlyRead(Value memref) {
+  return isInput(memref) || llvm::none_of(memref.getUsers(), [](Operation *user) {
+           return isa<StoreOp, RecurOp>(user);
+         });
+}
+
 void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   if (region.getNumArguments() != getNumTensors())
     return;

@@ -24,17 +24,27 @@ static LoadOp loadOf(Value value) {
   return value.getDefiningOp<LoadOp>();
 }
 
+/// The dimensions of a tensor along lines of memory and from line to line, -1 where there is none.
+static std::pair<int64_t, int64_t> copiedDims(LoadOp load, const TileMemory &storage) {
+  int64_t rowDim = load.getRowDim(), colDim = load.getColDim();
+  return storage.isVector() && colDim == -1 ? std::pair(rowDim, colDim) : std::pair(colDim, rowDim);
+}
+
 bool KernelLowering::canCopy(Value value, const TileMemory &storage) {
   LoadOp load = loadOf(value);
   if (!load)
     return false;
   const Tensor &tensor = tensors[load.getMemref()];
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
-  if (!tensor.aligned || storage.space != Space::Shared || storage.isVector() ||
-      storage.element != tensor.element || int64_t(load.getColDim()) != lastDim ||
-      int64_t(load.getRowDim()) == -1 || storage.columnMajor != load.getTransposed())
+  auto [alongDim, lineDim] = copiedDims(load, storage);
+  if (!tensor.aligned || storage.space != Space::Shared || storage.element != tensor.element ||
+      alongDim != lastDim)
     return false;
   TileType type = tileType(value);
+  // A vector is one line, all of which the tensor has.
+  if (storage.isVector() ? lineDim != -1 || load.getValid() || value != load.getResult()
+                         : lineDim == -1 || storage.columnMajor != load.getTransposed())
+    return false;
   int64_t perCopy = kCopyBytes / storage.elementBytes();
   int64_t along = storage.columnMajor ? type.getRows() : type.getColumns();
   auto slice = value.getDefiningOp<SliceOp>();
@@ -68,20 +78,23 @@ void KernelLowering::copyTile(Value value, const TileMemory &storage) {
     shift(load.getColDim(), slice.getColumn());
   }
   Value start = tensorOffset(tensor, indices);
-  Value stride = arith::MulIOp::create(e, tensor.strides[load.getRowDim()], e.i64(bytes));
+  int64_t lineDim = copiedDims(load, storage).second;
+  Value stride = lineDim == -1
+                     ? e.i64(0)
+                     : arith::MulIOp::create(e, tensor.strides[lineDim], e.i64(bytes)).getResult();
   forCopyRuns(storage.rows, storage.columns, storage.columnMajor, kCopyBytes / bytes,
               [&](const ThreadElements &owned, Value) {
                 const Coordinates &line = storage.columnMajor ? owned.columns : owned.rows;
                 const Coordinates &along = storage.columnMajor ? owned.rows : owned.columns;
                 // Lines and parts of lines that the tensor has not are zero.
                 Value inside;
-                if (valid || lineSize % 16)
+                if (valid || (lineDim != -1 && lineSize % 16))
                   inside = e.less(line.base, valid ? valid : e.i32(lineSize));
                 if (alongSize % 16)
                   inside = e.both(inside, e.less(along.base, alongSize));
                 Value count =
                     inside ? e.select(inside, e.i32(kCopyBytes), e.i32(0)) : e.i32(kCopyBytes);
-                Value offset = arith::MulIOp::create(e, e.toI64(e.orZero(line.base)), stride);
+                Value offset = e.createOrFold<arith::MulIOp>(e.toI64(e.orZero(line.base)), stride);
                 Value part = e.toI64(e.orZero(e.multiply(along.base, bytes)));
                 offset = arith::AddIOp::create(e, offset, part);
                 warp::CopyAsyncOp::create(e, tensor.base, arith::AddIOp::create(e, start, offset),

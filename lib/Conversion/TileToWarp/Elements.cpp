@@ -169,7 +169,7 @@ Values KernelLowering::loadTensor(LoadOp load, const ThreadElements &owned, int6
   TileType type = load.getResult().getType();
   int64_t rows = load.getTransposed() ? type.getColumns() : type.getRows();
   int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
-  bool readOnly = isInput(load.getMemref());
+  bool readOnly = isOnlyRead(load.getMemref());
   const Tensor &tensor = tensors[load.getMemref()];
   Value valid = toI32(load.getValid());
   bool validIsRows = int64_t(load.getRowDim()) != -1;

@@ -38,6 +38,8 @@ public:
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module);
   /// What it asked of shared memory, once it has run.
   const std::vector<Lifetime> &sharedRequests() const { return shared.requests(); }
+  /// The loops that copy the next block ahead, in program order.
+  llvm::ArrayRef<mlir::scf::ForOp> loopsThatCopyAhead() const { return pipelinedLoops; }
 
 private:
   //===--- Function and parameters (KernelLowering.cpp) ---------------------===//
@@ -416,7 +418,8 @@ private:
   llvm::DenseSet<mlir::Value> allocated;
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
-  /// Tiles of which the loop copies the next one ahead.
+  /// Loops that copy ahead, in program order, and their tiles.
+  llvm::SmallVector<mlir::scf::ForOp> pipelinedLoops;
   llvm::DenseSet<mlir::Value> pipelined;
   /// Updates that were emitted along with an op before them.
   llvm::DenseSet<mlir::Operation *> emittedEarly;

@@ -27,8 +27,8 @@ struct MemoryPlan {
   int64_t sharedCapacity = 0;
   /// The bytes of it for weights, in program order.
   int64_t weightBytes = 0;
-  /// Whether loops copy the next block while they compute on this one.
-  bool doubleBuffersLoads = false;
+  /// The loops that copy the next block while they compute on this one.
+  llvm::DenseSet<mlir::Operation *> doubleBufferedLoops;
   /// Whether what a map alone reads is copied, too. Without, its elements are loaded where they are
   /// needed, and every load is waited for.
   bool copiesMappedLoads = false;

@@ -35,6 +35,21 @@ static LogicalResult checkOps(tile::KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// Whether a loop may have a second iteration: one that is there for a branch has none.
+static bool mayRepeat(scf::ForOp loop) {
+  std::optional<int64_t> begin = getConstantIntValue(loop.getLowerBound());
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  auto isPast = [&](Value end) {
+    std::optional<int64_t> number = getConstantIntValue(end);
+    return !number || *number > *begin + *step;
+  };
+  if (!begin || !step)
+    return true;
+  Value end = loop.getUpperBound();
+  auto choice = end.getDefiningOp<arith::SelectOp>();
+  return choice ? isPast(choice.getTrueValue()) || isPast(choice.getFalseValue()) : isPast(end);
+}
+
 namespace {
 struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   using TileToWarpBase::TileToWarpBase;
@@ -63,15 +78,20 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return most > carriedByFew ? kManyWarps : kFewWarps;
   }
 
-  /// The shared memory that the kernel takes under a plan, and what is where in it, or failure.
-  static FailureOr<PackedMemory> tryPlan(tile::KernelOp kernel, TileToWarpOptions options,
-                                         const MemoryPlan &plan, gpu::GPUModuleOp kernels) {
+  /// What a kernel does under a plan with as much shared memory as it asks for.
+  struct Trial {
+    PackedMemory memory;
+    SmallVector<scf::ForOp> pipelinedLoops;
+  };
+
+  static FailureOr<Trial> tryPlan(tile::KernelOp kernel, TileToWarpOptions options,
+                                  const MemoryPlan &plan, gpu::GPUModuleOp kernels) {
     options.sharedBytes = INT32_MAX;
     KernelLowering trial(kernel, options, plan);
     if (failed(trial.run(kernels)))
       return failure();
     kernels.lookupSymbol<gpu::GPUFuncOp>(kernel.getSymName()).erase();
-    return pack(trial.sharedRequests());
+    return Trial{pack(trial.sharedRequests()), llvm::to_vector(trial.loopsThatCopyAhead())};
   }
 
   /// The CTAs whose shared memory fits a multiprocessor, up to as many as find registers: most
@@ -88,41 +108,57 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   /// plan has in shared memory, and take no other CTA's. `taken` is what the plan takes.
   static LogicalResult copyAhead(MemoryPlan &plan, PackedMemory &taken, tile::KernelOp kernel,
                                  const TileToWarpOptions &options, gpu::GPUModuleOp kernels) {
-    auto tryCopies = [&](bool ofMappedLoads, int64_t ctas) {
+    SmallVector<scf::ForOp> loops;
+    kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+      if (mayRepeat(loop))
+        loops.push_back(loop);
+    });
+    // Takes these loops' copies into the plan, all or none; returns the loops that have any.
+    auto tryCopies = [&](ArrayRef<scf::ForOp> ofLoops, bool ofMappedLoads,
+                         int64_t ctas) -> FailureOr<SmallVector<scf::ForOp>> {
       MemoryPlan ahead = plan;
-      ahead.doubleBuffersLoads = true;
+      ahead.doubleBufferedLoops.insert(ofLoops.begin(), ofLoops.end());
       ahead.copiesMappedLoads = ofMappedLoads;
-      FailureOr<PackedMemory> both = tryPlan(kernel, options, ahead, kernels);
+      FailureOr<Trial> both = tryPlan(kernel, options, ahead, kernels);
       if (failed(both))
-        return LogicalResult(both);
-      if (both->bytes <= plan.sharedCapacity && countCTAs(options, both->bytes) >= ctas) {
+        return failure();
+      int64_t bytes = both->memory.bytes;
+      if (bytes <= plan.sharedCapacity && countCTAs(options, bytes) >= ctas) {
         plan = ahead;
-        taken = *both;
+        taken = both->memory;
       }
-      return success();
+      return both->pipelinedLoops;
     };
     int64_t ctas = countCTAs(options, taken.bytes);
-    LogicalResult tried = tryCopies(/*ofMappedLoads=*/false, ctas);
+    FailureOr<SmallVector<scf::ForOp>> tried = tryCopies(loops, /*ofMappedLoads=*/false, ctas);
     WalkResult mapped = kernel.walk([](tile::LoadOp load) {
       return isReadByMap(load) ? WalkResult::interrupt() : WalkResult::advance();
     });
-    if (failed(tried) || !mapped.wasInterrupted())
-      return tried;
     // With all that is read on its way ahead, two CTAs wait less than more that load what they
     // need.
-    return tryCopies(/*ofMappedLoads=*/true, std::min<int64_t>(ctas, 2));
+    if (succeeded(tried) && mapped.wasInterrupted())
+      tried = tryCopies(loops, /*ofMappedLoads=*/true, std::min<int64_t>(ctas, 2));
+    if (failed(tried) || !plan.doubleBufferedLoops.empty() || tried->size() < 2)
+      return LogicalResult(tried);
+    // Where not all loops have place for two blocks, some may.
+    for (scf::ForOp loop : *tried)
+      if (failed(tryCopies(loop, /*ofMappedLoads=*/false, ctas)))
+        return failure();
+    return success();
   }
 
   /// Decides whether loops copy a block ahead, and where everything is in shared memory.
   static LogicalResult finish(MemoryPlan &plan, tile::KernelOp kernel,
                               const TileToWarpOptions &options, gpu::GPUModuleOp kernels) {
-    FailureOr<PackedMemory> taken = tryPlan(kernel, options, plan, kernels);
-    if (failed(taken) ||
-        (options.pipelineCopies && failed(copyAhead(plan, *taken, kernel, options, kernels))))
+    FailureOr<Trial> trial = tryPlan(kernel, options, plan, kernels);
+    if (failed(trial))
+      return failure();
+    PackedMemory taken = trial->memory;
+    if (options.pipelineCopies && failed(copyAhead(plan, taken, kernel, options, kernels)))
       return failure();
     // Where it does not fit, tiles that find no place are in the workspace.
-    if (taken->bytes <= options.sharedBytes)
-      plan.sharedOffsets = taken->offsets;
+    if (taken.bytes <= options.sharedBytes)
+      plan.sharedOffsets = taken.offsets;
     return success();
   }
 
@@ -131,10 +167,10 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
                                           gpu::GPUModuleOp kernels) {
     for (bool copies : {true, false}) {
       MemoryPlan plan = MemoryPlan::minimal(kernel, options, copies);
-      FailureOr<PackedMemory> tiles = tryPlan(kernel, options, plan, kernels);
+      FailureOr<Trial> tiles = tryPlan(kernel, options, plan, kernels);
       if (failed(tiles))
         return failure();
-      int64_t taken = tiles->bytes;
+      int64_t taken = tiles->memory.bytes;
       if (copies && taken > options.sharedBytes)
         continue;
       // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can.
@@ -155,7 +191,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return plan.sharedCapacity == other.sharedCapacity && !plan.sharedOffsets.empty() &&
            plan.workspaceStates.size() == other.workspaceStates.size() &&
            plan.bf16Copies.size() == other.bf16Copies.size() &&
-           plan.doubleBuffersLoads == other.doubleBuffersLoads &&
+           plan.doubleBufferedLoops.size() == other.doubleBufferedLoops.size() &&
            plan.copiesMappedLoads == other.copiesMappedLoads;
   }
 

@@ -38,7 +38,7 @@ static bool collectArithmetic(Value number, scf::ForOp loop,
 bool KernelLowering::isKnownAhead(LoadOp load, scf::ForOp loop, Pipeline &pipeline) {
   // What the kernel writes may change before the next iteration.
   ValueRange numbers = load->getOperands().drop_front();
-  if (!isInput(load.getMemref()) ||
+  if (!isOnlyRead(load.getMemref()) ||
       llvm::all_of(numbers, [&](Value number) { return loop.isDefinedOutsideOfLoop(number); }))
     return false;
   llvm::SetVector<Operation *> arithmetic;
@@ -67,7 +67,7 @@ KernelLowering::Pipeline KernelLowering::collectCopies(scf::ForOp loop) {
 }
 
 KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
-  if (!plan.doubleBuffersLoads)
+  if (!plan.doubleBufferedLoops.contains(loop))
     return Pipeline();
   Pipeline pipeline = collectCopies(loop);
   // The time of a loop around such a loop goes by inside that one.
@@ -79,6 +79,7 @@ KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
   std::optional<int64_t> place = shared.allocate(2 * pipeline.doubleBuffer.bytes);
   if (!place)
     return Pipeline();
+  pipelinedLoops.push_back(loop);
   pipeline.doubleBuffer.offset = *place;
   for (auto &[value, storage] : pipeline.tiles) {
     storage.offset += *place;
