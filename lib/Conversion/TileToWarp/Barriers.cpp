@@ -47,8 +47,11 @@ static Barriers::Access accessTo(const TileMemory &storage, bool isWrite) {
 }
 
 static void add(std::vector<Barriers::Access> &accesses, const Barriers::Access &access) {
-  if (llvm::none_of(accesses, [&](const auto &other) { return same(access, other); }))
+  auto known = llvm::find_if(accesses, [&](const auto &other) { return same(access, other); });
+  if (known == accesses.end())
     accesses.push_back(access);
+  else
+    known->laterGroups = std::min(known->laterGroups, access.laterGroups);
 }
 
 static void add(std::vector<Barriers::Access> &accesses,
@@ -77,6 +80,16 @@ void Barriers::copy(const TileMemory &storage) {
   Access access = accessTo(storage, /*isWrite=*/true);
   access.isCopy = true;
   add(phase->accesses, access);
+}
+
+static void closeGroups(std::vector<Barriers::Access> &accesses, int64_t groups) {
+  for (Barriers::Access &access : accesses)
+    access.laterGroups += groups;
+}
+
+void Barriers::closeGroup() {
+  closeGroups(phase->accesses, 1);
+  ++phase->groups;
 }
 
 void Barriers::beginLoop(const DoubleBuffer &doubleBuffer) {
@@ -117,11 +130,18 @@ void Barriers::visitPhase(Node &node, Pending &pending) {
     for (const Access &access : node.accesses)
       if (conflict(before, access)) {
         node.needed = true;
-        node.waits |= before.isCopy;
+        assert((!before.isCopy || before.laterGroups >= 0) && "waits for copies of an open group");
+        if (before.isCopy)
+          node.pendingGroups =
+              std::min(node.pendingGroups.value_or(before.laterGroups), before.laterGroups);
       }
   // What is on its way stays so behind a barrier, unless all threads wait first.
+  auto isDone = [&](const Access &access) {
+    return !access.isCopy || (node.pendingGroups && access.laterGroups >= *node.pendingGroups);
+  };
   if (node.needed)
-    llvm::erase_if(pending, [&](const Access &access) { return node.waits || !access.isCopy; });
+    llvm::erase_if(pending, isDone);
+  closeGroups(pending, node.groups);
   add(pending, node.accesses);
 }
 
@@ -189,9 +209,9 @@ void Barriers::place(Sequence &sequence) {
   for (auto &node : sequence) {
     if (node->kind == Node::Phase && !node->needed) {
       node->barrier->erase();
-    } else if (node->waits) {
+    } else if (node->pendingGroups) {
       mlir::OpBuilder builder(node->barrier);
-      warp::WaitCopiesOp::create(builder, node->barrier->getLoc(), 0);
+      warp::WaitCopiesOp::create(builder, node->barrier->getLoc(), *node->pendingGroups);
     }
     for (Sequence &child : node->children)
       place(child);

@@ -17,6 +17,7 @@
 #include "mlir/IR/Operation.h"
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace polyattn::tile_to_warp {
@@ -35,6 +36,9 @@ public:
     std::optional<ThreadLayout> layout;
     /// The bytes come some time after the phase, unless their threads wait for them.
     bool isCopy = false;
+    /// How many groups of copies are closed after that of this one, at least; -1 while its own is
+    /// open.
+    int64_t laterGroups = -1;
   };
 
   Barriers();
@@ -47,6 +51,9 @@ public:
   /// The phase starts asynchronous copies into memory: the barrier of the first phase that touches
   /// it waits for them, and barriers before do not.
   void copy(const TileMemory &storage);
+  /// The phase closes the group of the copies since the last one. Threads close a group on every
+  /// way through the phase, also one without copies.
+  void closeGroup();
   /// Offsets into `doubleBuffer` are recorded as those of the first iteration.
   void beginLoop(const DoubleBuffer &doubleBuffer = {});
   void endLoop();
@@ -67,7 +74,9 @@ private:
     enum Kind { Phase, Loop, Branch } kind;
     mlir::Operation *barrier = nullptr;
     bool needed = false;
-    bool waits = false; // for copies of before
+    /// How many groups may be on their way behind the barrier, where it waits for copies of before.
+    std::optional<int64_t> pendingGroups;
+    int64_t groups = 0; // that the phase closes
     std::vector<Access> accesses;
     DoubleBuffer doubleBuffer;     // of a loop
     std::deque<Sequence> children; // a deque, whose elements keep their addresses

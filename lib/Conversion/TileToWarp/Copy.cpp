@@ -100,5 +100,9 @@ void KernelLowering::copyTile(Value value, const TileMemory &storage) {
                 warp::CopyAsyncOp::create(e, tensor.base, arith::AddIOp::create(e, start, offset),
                                           address(storage, line, along, 0, 0), count);
               });
+}
+
+void KernelLowering::closeCopies() {
   warp::CommitCopiesOp::create(e);
+  barriers.closeGroup();
 }

@@ -31,13 +31,31 @@ using Values = llvm::SmallVector<mlir::Value>;
 /// Alignment of everything in shared memory: once around the banks, in bytes.
 inline constexpr int64_t kAlignment = 128;
 
+/// What a kernel has asked of shared memory, and when: moments are numbers of requests before.
+struct MemoryUse {
+  struct Load {
+    int64_t request; // -1 where its elements are loaded where they are needed
+    int64_t bytes;
+    bool isCopy; // or could be one
+  };
+  struct Moments {
+    int64_t before, after;
+  };
+  std::vector<Lifetime> requests;
+  llvm::DenseMap<mlir::Operation *, Moments> moments;
+  llvm::DenseMap<mlir::Operation *, Load> loads;
+};
+
 class KernelLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options, const MemoryPlan &plan);
   /// Writes a gpu.func for the kernel into `module`; the kernel stays as it is.
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module);
   /// What it asked of shared memory, once it has run.
-  const std::vector<Lifetime> &sharedRequests() const { return shared.requests(); }
+  MemoryUse takeMemoryUse() {
+    memoryUse.requests = shared.requests();
+    return std::move(memoryUse);
+  }
   /// The loops that copy the next block ahead, in program order.
   llvm::ArrayRef<mlir::scf::ForOp> loopsThatCopyAhead() const { return pipelinedLoops; }
 
@@ -75,6 +93,7 @@ private:
   void lowerBuffer(tile::BufferOp buffer);
   void lowerWrite(tile::WriteOp write);
   void lowerConcat(tile::ConcatOp concat);
+  void noteMappedLoad(tile::LoadOp load);
   void freeAfter(mlir::Operation &op);
   /// Allocates memory for a tile: in the workspace where shared memory is full or not asked for.
   TileMemory allocate(TileMemory storage, bool inShared = true);
@@ -153,6 +172,8 @@ private:
   bool canCopy(mlir::Value value, const TileMemory &storage);
   /// Starts the copies where the tensor's rows are aligned, else moves elements.
   void copyTile(mlir::Value value, const TileMemory &storage);
+  /// Ends a group of copies, which others can be started after and not be waited for with it.
+  void closeCopies();
 
   //===--- Copies of the next block (Pipeline.cpp) --------------------------===//
   /// The tiles of a block of positions that a loop copies while it computes on the block before.
@@ -405,6 +426,7 @@ private:
   Emitter e;
   Barriers barriers;
   FirstFit shared, workspace;
+  MemoryUse memoryUse;
   llvm::SmallVector<unsigned> usedTensors; // which have parameters
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   mlir::IRMapping mapping; // scalars

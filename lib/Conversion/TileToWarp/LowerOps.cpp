@@ -141,8 +141,10 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
     e.setLoc(op.getLoc());
+    int64_t before = shared.requests().size();
     if (failed(lowerOp(op)))
       return failure();
+    memoryUse.moments[&op] = {before, int64_t(shared.requests().size())};
     freeAfter(op);
   }
   return success();
@@ -156,8 +158,11 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
     Residency resides = residency.of(result);
     if (isa<scf::ForOp>(op))
       return lowerFor(cast<scf::ForOp>(op));
-    if (resides == Residency::Deferred || result.use_empty() || computed.contains(result))
+    if (resides == Residency::Deferred || result.use_empty() || computed.contains(result)) {
+      if (auto load = dyn_cast<LoadOp>(op); load && resides == Residency::Deferred)
+        noteMappedLoad(load);
       return success();
+    }
     if (resides == Residency::Registers && !isa<ClusterSumOp>(op)) {
       keepInRegisters(result, result);
       return success();
@@ -173,10 +178,15 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         .Default([&](Operation *) {
           beginPhase();
           TileMemory storage = allocateFor(result);
-          if (canCopy(result, storage))
+          bool isCopy = canCopy(result, storage);
+          if (isa<LoadOp>(op) && storage.space == Space::Shared)
+            memoryUse.loads[&op] = {int64_t(shared.requests().size()) - 1, storage.bytes, isCopy};
+          if (isCopy) {
             copyTile(result, storage);
-          else
+            closeCopies();
+          } else {
             writeTile(result, storage, 0, storage.rows, storage.columns);
+          }
           computed.insert(result);
           return success();
         });
@@ -218,6 +228,16 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         e.clone(*other, mapping);
         return success();
       });
+}
+
+/// A load whose elements are loaded where its users compute with them, and which could be copied.
+void KernelLowering::noteMappedLoad(LoadOp load) {
+  Value value = load.getResult();
+  if (isVector(value) || value.use_empty() || !residency.keepsElementType(load))
+    return;
+  TileMemory storage = storageFor(value);
+  if (canCopy(value, storage))
+    memoryUse.loads[load] = {/*request=*/-1, roundUp(storage.bytes, kAlignment), /*isCopy=*/true};
 }
 
 /// A whole number of a vector, for index arithmetic.

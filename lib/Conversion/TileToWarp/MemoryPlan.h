@@ -32,6 +32,8 @@ struct MemoryPlan {
   /// Whether what a map alone reads is copied, too. Without, its elements are loaded where they are
   /// needed, and every load is waited for.
   bool copiesMappedLoads = false;
+  /// Loads that are copied, since their copies start before what is computed ahead of their use.
+  llvm::DenseSet<mlir::Operation *> earlyLoads;
   /// Where tiles, buffers and stages are in shared memory, in the order in which the lowering asks;
   /// empty where each takes the lowest free place.
   std::vector<int64_t> sharedOffsets;

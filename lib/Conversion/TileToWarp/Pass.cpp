@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EarlyCopies.h"
 #include "KernelLowering.h"
 #include "Precision.h"
 #include "StageWeights.h"
@@ -33,6 +34,28 @@ static LogicalResult checkOps(tile::KernelOp kernel) {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+/// What a multiprocessor has left for its L1 cache when CTAs take all of its shared memory.
+static constexpr int64_t kLeastCacheBytes = 28 * 1024;
+
+/// The bytes of tables that name the factors of features. Features that products form in registers
+/// read a few of their numbers alone.
+static int64_t countTableBytes(tile::KernelOp kernel, const ResidencyAnalysis &residency) {
+  llvm::DenseSet<Attribute> tables;
+  int64_t bytes = 0;
+  kernel.walk([&](tile::MonomialsOp monomials) {
+    if (residency.isFormedByProducts(monomials))
+      return;
+    auto add = [&](Attribute table, int64_t numbers) {
+      if (table && tables.insert(table).second)
+        bytes += numbers * 4;
+    };
+    add(monomials.getTable(), monomials.getTable().size());
+    if (DenseF64ArrayAttr weights = monomials.getWeightsAttr())
+      add(weights, weights.size());
+  });
+  return bytes;
 }
 
 /// Whether a loop may have a second iteration: one that is there for a branch has none.
@@ -81,6 +104,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   /// What a kernel does under a plan with as much shared memory as it asks for.
   struct Trial {
     PackedMemory memory;
+    MemoryUse use;
     SmallVector<scf::ForOp> pipelinedLoops;
   };
 
@@ -91,7 +115,9 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     if (failed(trial.run(kernels)))
       return failure();
     kernels.lookupSymbol<gpu::GPUFuncOp>(kernel.getSymName()).erase();
-    return Trial{pack(trial.sharedRequests()), llvm::to_vector(trial.loopsThatCopyAhead())};
+    MemoryUse use = trial.takeMemoryUse();
+    PackedMemory memory = pack(use.requests);
+    return Trial{memory, std::move(use), llvm::to_vector(trial.loopsThatCopyAhead())};
   }
 
   /// The CTAs whose shared memory fits a multiprocessor, up to as many as find registers: most
@@ -104,6 +130,15 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
         GPUDescription::registersPerSM / registers);
   }
 
+  /// Whether taking so much shared memory for copies costs no other CTA its place, nor
+  /// `cachedBytes` theirs in the L1 cache.
+  static bool leavesRoom(const TileToWarpOptions &options, int64_t bytes, int64_t ctas,
+                         int64_t cachedBytes) {
+    int64_t all = options.sharedBytes + kReservedBytes + kLeastCacheBytes;
+    int64_t taken = countCTAs(options, bytes) * (bytes + kReservedBytes);
+    return countCTAs(options, bytes) >= ctas && (!cachedBytes || taken + cachedBytes <= all);
+  }
+
   /// Lets loops copy a block ahead if two blocks of what they copy have place beside all that the
   /// plan has in shared memory, and take no other CTA's. `taken` is what the plan takes.
   static LogicalResult copyAhead(MemoryPlan &plan, PackedMemory &taken, tile::KernelOp kernel,
@@ -113,6 +148,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
       if (mayRepeat(loop))
         loops.push_back(loop);
     });
+    int64_t tables = countTableBytes(kernel, ResidencyAnalysis(kernel, options.warps, plan));
     // Takes these loops' copies into the plan, all or none; returns the loops that have any.
     auto tryCopies = [&](ArrayRef<scf::ForOp> ofLoops, bool ofMappedLoads,
                          int64_t ctas) -> FailureOr<SmallVector<scf::ForOp>> {
@@ -123,7 +159,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
       if (failed(both))
         return failure();
       int64_t bytes = both->memory.bytes;
-      if (bytes <= plan.sharedCapacity && countCTAs(options, bytes) >= ctas) {
+      if (bytes <= plan.sharedCapacity && leavesRoom(options, bytes, ctas, tables)) {
         plan = ahead;
         taken = both->memory;
       }
@@ -229,6 +265,42 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return success();
   }
 
+  /// Moves loads up as far as their memory has room that nothing else loses.
+  static LogicalResult startCopiesEarly(tile::KernelOp kernel, MemoryPlan &plan,
+                                        const TileToWarpOptions &options,
+                                        gpu::GPUModuleOp kernels) {
+    if (!options.pipelineCopies || plan.sharedOffsets.empty())
+      return success();
+    FailureOr<Trial> before = tryPlan(kernel, options, plan, kernels);
+    if (failed(before))
+      return failure();
+    int64_t ctas = countCTAs(options, before->memory.bytes);
+    ResidencyAnalysis residency(kernel, options.warps, plan);
+    // What passes through the cache takes place, too: a block of a loop outweighs that, one load
+    // for a block does not.
+    int64_t cached = countTableBytes(kernel, residency) * 3 / 2;
+    auto fits = [&](int64_t bytes) {
+      return bytes <= before->memory.bytes ||
+             (bytes <= plan.sharedCapacity && leavesRoom(options, bytes, ctas, cached));
+    };
+    EarlyCopies early(kernel, residency, std::move(before->use), fits);
+    if (!early.moveLoads())
+      return success();
+    MemoryPlan ahead = plan;
+    ahead.earlyLoads = early.newCopies();
+    ahead.sharedOffsets.clear();
+    FailureOr<Trial> after = tryPlan(kernel, options, ahead, kernels);
+    if (failed(after))
+      return failure();
+    if (!fits(after->memory.bytes)) {
+      early.undo();
+      return success();
+    }
+    plan = ahead;
+    plan.sharedOffsets = after->memory.offsets;
+    return success();
+  }
+
   static FailureOr<Choice> plan(tile::KernelOp kernel, TileToWarpOptions options, int64_t warps,
                                 gpu::GPUModuleOp kernels) {
     options.warps = warps;
@@ -290,6 +362,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
                              gpu::GPUModuleOp kernels) {
     options.warps = choice.warps;
     if (failed(stageWeights(kernel, choice.plan, options, kernels)) ||
+        failed(startCopiesEarly(kernel, choice.plan, options, kernels)) ||
         failed(KernelLowering(kernel, options, choice.plan).run(kernels)))
       return failure();
     kernel.erase();

@@ -54,7 +54,8 @@ KernelLowering::Pipeline KernelLowering::collectCopies(scf::ForOp loop) {
   int64_t &bytes = pipeline.doubleBuffer.bytes;
   for (auto load : loop.getBody()->getOps<LoadOp>()) {
     Value value = load.getResult();
-    if (value.use_empty() || residency.of(value) != Residency::Memory)
+    if (value.use_empty() || residency.of(value) != Residency::Memory ||
+        plan.earlyLoads.contains(load))
       continue;
     TileMemory storage = storageFor(value);
     if (!canCopy(value, storage) || !isKnownAhead(load, loop, pipeline))
@@ -97,6 +98,7 @@ void KernelLowering::startCopies(Pipeline &pipeline, scf::ForOp loop, Value posi
     for (auto [value, storage] : pipeline.tiles)
       copyTile(value, storage);
   });
+  closeCopies();
 }
 
 void KernelLowering::startFirstCopies(Pipeline &pipeline, scf::ForOp loop) {

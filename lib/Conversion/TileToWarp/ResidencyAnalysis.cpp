@@ -111,7 +111,6 @@ bool polyattn::tile_to_warp::isReadByMap(LoadOp load) {
          isa<MapOp>(*value.user_begin());
 }
 
-/// Whether memory keeps what is loaded as the tensor has it.
 bool ResidencyAnalysis::keepsElementType(LoadOp load) const {
   return elementType(load.getResult()) ==
          cast<MemRefType>(load.getMemref().getType()).getElementType();
@@ -123,7 +122,8 @@ Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   Value value = load.getResult();
   if (!value.hasOneUse())
     return Residency::Memory;
-  if (plan.copiesMappedLoads && isReadByMap(load) && keepsElementType(load))
+  if (plan.earlyLoads.contains(load) ||
+      (plan.copiesMappedLoads && isReadByMap(load) && keepsElementType(load)))
     return Residency::Memory;
   OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();

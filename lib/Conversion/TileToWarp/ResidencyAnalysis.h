@@ -65,6 +65,8 @@ public:
   bool roundsSums() const { return rounds; }
   /// The type of a value in memory.
   mlir::Type elementType(mlir::Value value) const;
+  /// Whether memory keeps what is loaded as the tensor has it.
+  bool keepsElementType(tile::LoadOp load) const;
   /// Whether bf16 products have a window of this buffer as a factor.
   bool isReadByProducts(tile::BufferOp buffer) const;
   /// Whether every user of these features is a product, or a sum, that forms them in registers:
@@ -91,7 +93,6 @@ public:
 private:
   void chooseDistantWeights(tile::KernelOp kernel);
   Residency decide(mlir::Value value) const;
-  bool keepsElementType(tile::LoadOp load) const;
   Residency decideLoad(tile::LoadOp load) const;
   Residency decideCarried(mlir::scf::ForOp loop, unsigned i) const;
   bool isCheapAgain(mlir::Value value) const;

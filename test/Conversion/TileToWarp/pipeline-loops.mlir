@@ -11,7 +11,7 @@
 // CHECK-NEXT: warp.wait_copies 0
 // CHECK-NEXT: warp.barrier
 // CHECK: warp.copy_async
-// CHECK: warp.commit_copies
+// CHECK: warp.copy_async
 // CHECK: warp.copy_async
 // CHECK: warp.commit_copies
 // CHECK: warp.mma_sync

@@ -12,7 +12,6 @@
 // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[N:.*]], %c0 : index
 // CHECK: scf.if %[[ANY]]
 // CHECK: warp.copy_async
-// CHECK: warp.commit_copies
 // CHECK: warp.copy_async
 // CHECK: warp.commit_copies
 // CHECK-NOT: warp.wait_copies
@@ -25,8 +24,8 @@
 // CHECK: scf.if %[[MORE]] {
 // CHECK: arith.addi %{{.*}}, %[[OTHER]] : i32
 // CHECK: warp.copy_async
-// CHECK: warp.commit_copies
 // CHECK: warp.store_shared
+// CHECK: warp.commit_copies
 // CHECK: %[[AFTER:.*]] = arith.subi %{{.*}}, %[[STAGE]] : i32
 // CHECK-NOT: warp.wait_copies
 // CHECK: arith.addi %{{.*}}, %[[STAGE]] : i32
