@@ -128,24 +128,42 @@ Value KernelLowering::tensorOffset(const Tensor &tensor, ValueRange indices) {
 }
 
 Values KernelLowering::evaluateLoad(LoadOp load, const ThreadElements &wanted) {
+  auto known = preloaded.find(load.getResult());
+  return known != preloaded.end() ? known->second : loadRuns(load, wanted).front();
+}
+
+SmallVector<Values> KernelLowering::loadRuns(LoadOp load, ArrayRef<ThreadElements> wanted) {
   const Tensor &tensor = tensors[load.getMemref()];
-  ThreadElements owned = load.getTransposed() ? wanted.transposed() : wanted;
-  int64_t run = runOfLoad(load, owned);
+  SmallVector<ThreadElements, 0> owned;
+  for (const ThreadElements &own : wanted)
+    owned.push_back(load.getTransposed() ? own.transposed() : own);
+  int64_t run = runOfLoad(load, owned.front());
   recordTensor(load.getMemref(), /*isWrite=*/false);
+  auto loadAll = [&](int64_t run) {
+    Values all;
+    for (const ThreadElements &own : owned)
+      llvm::append_range(all, loadTensor(load, own, run));
+    return all;
+  };
   Values loaded;
   if (run == 1) {
-    loaded = loadTensor(load, owned, 1);
+    loaded = loadAll(1);
   } else {
-    SmallVector<Type> types(owned.size(), e.getF32Type());
+    SmallVector<Type> types(owned.size() * owned.front().size(), e.getF32Type());
     auto branch = scf::IfOp::create(e, types, tensor.aligned, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(e, loadTensor(load, owned, run));
+    scf::YieldOp::create(e, loadAll(run));
     e.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(e, loadTensor(load, owned, 1));
+    scf::YieldOp::create(e, loadAll(1));
     loaded = Values(branch.getResults());
   }
-  return load.getTransposed() ? transposed(loaded, owned) : loaded;
+  SmallVector<Values> results;
+  for (const ThreadElements &own : owned) {
+    Values part(ArrayRef<Value>(loaded).slice(results.size() * own.size(), own.size()));
+    results.push_back(load.getTransposed() ? transposed(part, own) : part);
+  }
+  return results;
 }
 
 /// How many elements along the columns lie together, at a multiple of their size where the tensor's

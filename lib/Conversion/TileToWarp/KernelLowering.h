@@ -145,6 +145,11 @@ private:
   /// Evaluates `value` and writes it from row `firstRow` on, with zeros up to the given extent.
   void writeTile(mlir::Value value, const TileMemory &storage, int64_t firstRow, int64_t paddedRows,
                  int64_t paddedColumns);
+  void collectLoads(mlir::Value value, llvm::SetVector<mlir::Value> &loads);
+  /// `forCopyRuns` for a value that is computed from tensors: all passes load their elements before
+  /// the first one computes. False where there is nothing to load, or too much.
+  bool forLoadedRuns(mlir::Value value, int64_t rows, int64_t columns, bool columnMajor,
+                     int64_t run, ElementsBody body);
   /// Writes a window that reaches beyond its source: elements behind the window are not read.
   void writeWindow(tile::SliceOp window, const TileMemory &storage);
   bool readsWideElements(mlir::Value value);
@@ -216,6 +221,8 @@ private:
   Values evaluateColumn(tile::ConstantColumnOp column, const ThreadElements &owned);
   Values evaluateIota(tile::IotaOp iota, const ThreadElements &owned);
   Values evaluateLoad(tile::LoadOp load, const ThreadElements &owned);
+  /// Loads a thread's elements of several passes at once, so that it waits for all together.
+  llvm::SmallVector<Values> loadRuns(tile::LoadOp load, llvm::ArrayRef<ThreadElements> owned);
   int64_t runOfLoad(tile::LoadOp load, const ThreadElements &owned);
   Values loadTensor(tile::LoadOp load, const ThreadElements &owned, int64_t run);
   Values evaluateDot(tile::DotOp dot, const ThreadElements &owned);
@@ -434,6 +441,8 @@ private:
   /// Copies of buffers rounded to bf16, which products read.
   llvm::DenseMap<mlir::Value, TileMemory> bf16Copies;
   llvm::DenseMap<mlir::Value, Values> registers;
+  /// Elements of tensors that this pass of an evaluation has loaded before.
+  llvm::DenseMap<mlir::Value, Values> preloaded;
   /// Products of the evaluation at hand that were computed with their siblings.
   llvm::DenseMap<mlir::Value, Values> multiplied;
   /// Values whose storage has not been given back.

@@ -6,12 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "ThreadElements.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
+
+/// The numbers that a thread may load before it computes with the first of them: as many as half of
+/// what accumulators may take, which wait in memory by then.
+static constexpr int64_t kMostLoadedNumbers = 64;
 
 void KernelLowering::writeTile(Value value, const TileMemory &storage, int64_t firstRow,
                                int64_t paddedRows, int64_t paddedColumns) {
@@ -31,7 +36,46 @@ void KernelLowering::writeTile(Value value, const TileMemory &storage, int64_t f
     return;
   int64_t bytes = readsWideElements(value) ? 4 : storage.elementBytes();
   int64_t run = storage.isVector() ? 1 : 16 / bytes;
-  forCopyRuns(paddedRows, paddedColumns, storage.columnMajor, run, body);
+  if (!forLoadedRuns(value, paddedRows, paddedColumns, storage.columnMajor, run, body))
+    forCopyRuns(paddedRows, paddedColumns, storage.columnMajor, run, body);
+}
+
+/// Adds the tensors whose elements the evaluation of `value` loads at the same rows and columns.
+void KernelLowering::collectLoads(Value value, llvm::SetVector<Value> &loads) {
+  if (computed.contains(value) || isVector(value))
+    return;
+  if (value.getDefiningOp<LoadOp>())
+    loads.insert(value);
+  if (auto map = value.getDefiningOp<MapOp>())
+    for (Value input : map.getInputs())
+      if (sameShape(input, value))
+        collectLoads(input, loads);
+}
+
+bool KernelLowering::forLoadedRuns(Value value, int64_t rows, int64_t columns, bool columnMajor,
+                                   int64_t run, ElementsBody body) {
+  // Rows that are not aligned are no reason to hold registers: copies move them elsewhere.
+  llvm::SetVector<Value> loads;
+  if (value.getDefiningOp<MapOp>())
+    collectLoads(value, loads);
+  ThreadLayout layout = ThreadLayout::runs(options.warps, rows, columns, columnMajor, run);
+  int64_t total = rows * columns / run, passes = total / layout.threads();
+  if (loads.empty() || layout.lineLength() % run || total % layout.threads() || passes < 2 ||
+      passes * run * int64_t(loads.size()) > kMostLoadedNumbers)
+    return false;
+  SmallVector<ThreadElements, 0> owned;
+  for (int64_t pass = 0; pass < passes; ++pass)
+    owned.push_back(elementsOfRun(e, layout, e.add(thread, pass * layout.threads())));
+  SmallVector<SmallVector<Values>> loaded;
+  for (Value load : loads)
+    loaded.push_back(loadRuns(load.getDefiningOp<LoadOp>(), owned));
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    for (auto [load, values] : llvm::zip(loads, loaded))
+      preloaded[load] = values[pass];
+    body(owned[pass], {});
+  }
+  preloaded.clear();
+  return true;
 }
 
 void KernelLowering::writeWindow(SliceOp window, const TileMemory &storage) {
