@@ -30,7 +30,7 @@ protected:
     barriers.beginPhase(warp::BarrierOp::create(builder, builder.getUnknownLoc()));
     for (auto [kind, storage] : accesses) {
       if (kind == 'c')
-        barriers.copy(storage);
+        barriers.copy(storage), barriers.closeGroup();
       else
         barriers.access(storage, kind == 'w', layout);
     }
