@@ -17,7 +17,7 @@ using namespace polyattn::tile_to_warp;
 
 namespace {
 /// Phases of a kernel; the text says what is left of their barriers: `b` a barrier, `w` a wait
-/// before it, `.` a phase.
+/// for all copies before it or a number for all but so many groups of them, `.` a phase.
 class BarriersTest : public ::testing::Test {
 protected:
   BarriersTest() : builder(&context) {
@@ -42,7 +42,10 @@ protected:
     end->erase();
     std::string text;
     for (Operation &op : *module->getBody())
-      text += isa<warp::BarrierOp>(op) ? 'b' : isa<warp::WaitCopiesOp>(op) ? 'w' : '.';
+      if (auto wait = dyn_cast<warp::WaitCopiesOp>(op))
+        text += wait.getPending() ? std::to_string(wait.getPending()) : "w";
+      else
+        text += isa<warp::BarrierOp>(op) ? 'b' : '.';
     return text;
   }
   static TileMemory bytes(int64_t begin, int64_t size, Space space = Space::Shared) {
@@ -114,7 +117,7 @@ TEST_F(BarriersTest, CopiesAreWaitedForAtTheBarrierThatTheirReaderNeeds) {
   phase({{'c', b}});
   phase({{'r', a}});
   phase({{'r', b}});
-  EXPECT_EQ(finish(), "..wb..");
+  EXPECT_EQ(finish(), "..1b.wb.");
 }
 
 TEST_F(BarriersTest, BarriersForOthersLeaveCopiesOnTheirWay) {
@@ -189,7 +192,7 @@ TEST_F(BarriersTest, WhatLaysThereBeforeTheLoopIsInTheWay) {
   barriers.beginLoop({0, 64});
   phase({{'c', b}});
   barriers.endLoop();
-  EXPECT_EQ(finish(), ".wb.w");
+  EXPECT_EQ(finish(), ".1b.w");
 }
 
 TEST_F(BarriersTest, ABarrierInOneBranchIsNotOneInTheOther) {
