@@ -23,7 +23,8 @@ static void collectArithmetic(Operation *op, llvm::SetVector<Operation *> &arith
   for (Value operand : op->getOperands()) {
     Operation *number = operand.getDefiningOp();
     if (!number || number->getBlock() != op->getBlock() ||
-        !(isa<arith::ArithDialect>(number->getDialect()) || isa<memref::DimOp>(number)))
+        !(isa<arith::ArithDialect>(number->getDialect()) || isa<memref::DimOp>(number)) ||
+        arithmetic.contains(number))
       continue;
     collectArithmetic(number, arithmetic);
     arithmetic.insert(number);

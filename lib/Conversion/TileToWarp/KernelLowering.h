@@ -145,7 +145,7 @@ private:
   /// Evaluates `value` and writes it from row `firstRow` on, with zeros up to the given extent.
   void writeTile(mlir::Value value, const TileMemory &storage, int64_t firstRow, int64_t paddedRows,
                  int64_t paddedColumns);
-  void collectLoads(mlir::Value value, llvm::SetVector<mlir::Value> &loads);
+  llvm::SetVector<mlir::Value> loadsOf(mlir::Value root);
   /// `forCopyRuns` for a value that is computed from tensors: all passes load their elements before
   /// the first one computes. False where there is nothing to load, or too much.
   bool forLoadedRuns(mlir::Value value, int64_t rows, int64_t columns, bool columnMajor,

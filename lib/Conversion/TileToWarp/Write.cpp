@@ -15,8 +15,9 @@ using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
 /// The numbers that a thread may load before it computes with the first of them: as many as half of
-/// what accumulators may take, which wait in memory by then.
-static constexpr int64_t kMostLoadedNumbers = 64;
+/// what accumulators may take, which wait in memory by then. Kernels of more than four warps are
+/// those with large sums, and half as many spill nothing in them.
+static int64_t mostLoadedNumbers(int64_t warps) { return warps > 4 ? 32 : 64; }
 
 void KernelLowering::writeTile(Value value, const TileMemory &storage, int64_t firstRow,
                                int64_t paddedRows, int64_t paddedColumns) {
@@ -40,16 +41,23 @@ void KernelLowering::writeTile(Value value, const TileMemory &storage, int64_t f
     forCopyRuns(paddedRows, paddedColumns, storage.columnMajor, run, body);
 }
 
-/// Adds the tensors whose elements the evaluation of `value` loads at the same rows and columns.
-void KernelLowering::collectLoads(Value value, llvm::SetVector<Value> &loads) {
-  if (computed.contains(value) || isVector(value))
-    return;
-  if (value.getDefiningOp<LoadOp>())
-    loads.insert(value);
-  if (auto map = value.getDefiningOp<MapOp>())
-    for (Value input : map.getInputs())
-      if (sameShape(input, value))
-        collectLoads(input, loads);
+/// The tensors whose elements the evaluation of `root` loads at the same rows and columns. Maps of
+/// maps are a graph, of which each value is visited once.
+llvm::SetVector<Value> KernelLowering::loadsOf(Value root) {
+  llvm::SetVector<Value> values, loads;
+  values.insert(root);
+  for (size_t next = 0; next < values.size(); ++next) {
+    Value value = values[next];
+    if (computed.contains(value) || isVector(value))
+      continue;
+    if (value.getDefiningOp<LoadOp>())
+      loads.insert(value);
+    if (auto map = value.getDefiningOp<MapOp>())
+      for (Value input : map.getInputs())
+        if (sameShape(input, value))
+          values.insert(input);
+  }
+  return loads;
 }
 
 bool KernelLowering::forLoadedRuns(Value value, int64_t rows, int64_t columns, bool columnMajor,
@@ -57,11 +65,11 @@ bool KernelLowering::forLoadedRuns(Value value, int64_t rows, int64_t columns, b
   // Rows that are not aligned are no reason to hold registers: copies move them elsewhere.
   llvm::SetVector<Value> loads;
   if (value.getDefiningOp<MapOp>())
-    collectLoads(value, loads);
+    loads = loadsOf(value);
   ThreadLayout layout = ThreadLayout::runs(options.warps, rows, columns, columnMajor, run);
   int64_t total = rows * columns / run, passes = total / layout.threads();
   if (loads.empty() || layout.lineLength() % run || total % layout.threads() || passes < 2 ||
-      passes * run * int64_t(loads.size()) > kMostLoadedNumbers)
+      passes * run * int64_t(loads.size()) > mostLoadedNumbers(options.warps))
     return false;
   SmallVector<ThreadElements, 0> owned;
   for (int64_t pass = 0; pass < passes; ++pass)
