@@ -118,8 +118,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
         kept is all that their keys and values are read from, and their decays, each once.
     C11: a running sum (`plus`) is an f32 argument of the type of the result to which it is added, the
         gradient of a weight or of a decay [H], and nothing else uses it.
-    C12: where there is a `kernel`, all attends, states and gradients of weights stand in kernels, of which each has
-        a name of its own, and vectors and final states are returned by way of them.
+    C12: where there is a `kernel`, all attends, states and gradients of weights stand in kernels. Kernels have
+        different names. A vector or a final state that is returned is the result of a kernel.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,

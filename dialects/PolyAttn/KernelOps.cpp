@@ -38,6 +38,8 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
   if ((splits > 1) + (subsegments > 0) + (parts > 0) > 1)
     return emitError() << "a head is cut by features, by positions or into parts of the batches, "
                           "not by two of them";
+  if (prefixCost && !subsegments)
+    return emitError() << "prefix_cost is for `subsegments`, of which there are none";
   if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && (splits > 1 || parts > 0)))
     return emitError() << "a cluster has a power of two of programs, and shares features that are "
                           "not cut otherwise";
@@ -56,20 +58,20 @@ LogicalResult StepsAttr::verify(function_ref<InFlightDiagnostic()> emitError, in
 }
 
 /// `keyword <...>`?, as an attribute of that name.
-template <typename Attribute>
+template <typename Params>
 static ParseResult parseOptionalParams(OpAsmParser &parser, OperationState &result,
                                        StringRef keyword) {
   if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
-  mlir::Attribute parsed = Attribute::parse(parser, Type());
+  Attribute parsed = Params::parse(parser, Type());
   if (!parsed)
     return failure();
   result.addAttribute(keyword, parsed);
   return success();
 }
 
-/// @name (`cut` <...>)? (`steps` <...>)? region (`beside` region)? attr-dict-with-keyword: result
-/// types are those of what the regions yield.
+/// @name (`cut` <...>)? (`steps` <...>)? region (`beside` region)? attr-dict-with-keyword: results
+/// have the types of the values that the regions yield.
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   if (parser.parseSymbolName(name, getKernelNameAttrName(result.name), result.attributes) ||
@@ -128,14 +130,12 @@ OpResult KernelOp::getResultOf(OpOperand &yielded) {
   return getResultsOf(region)[yielded.getOperandNumber()];
 }
 
-/// Whether the attends of a region are what one sweep over positions computes.
+/// Whether one sweep over positions can compute the attends of a region.
 static LogicalResult verifySweep(KernelOp op, Region &region) {
   auto attends = llvm::to_vector(region.getOps<AttendOp>());
   bool isBeside = &region == &op.getBeside();
   for (AttendOp attend : attends) {
-    AttendOp first = attends.front();
-    if (std::tuple(attend.getMask(), attend.getOfKeys(), bool(attend.getBlockStates())) !=
-        std::tuple(first.getMask(), first.getOfKeys(), bool(first.getBlockStates())))
+    if (!(AttendKind::of(attend) == AttendKind::of(attends.front())))
       return attend.emitOpError("C2: attends of one kernel have one mask and rows of one side, and "
                                 "all of them have `block_states` or none");
     if (isBeside && (!attend.getBlockStates() || attend.getOfKeys()))
@@ -167,13 +167,10 @@ LogicalResult KernelOp::verify() {
 }
 
 LogicalResult KernelOp::verifyRegions() {
-  WalkResult applied = (*this)->getParentOp()->walk([&](ApplyOp apply) {
-    emitOpError("C3: no map is applied where there are kernels (--polyattn-inline-maps), but ")
-        << apply.getMapAttr() << " is";
-    return WalkResult::interrupt();
-  });
-  if (applied.wasInterrupted())
-    return failure();
+  for (ApplyOp apply : (*this)->getBlock()->getOps<ApplyOp>())
+    return emitOpError("C3: no map is applied where there are kernels (--polyattn-inline-maps), "
+                       "but ")
+           << apply.getMapAttr() << " is";
   for (Region &region : getOperation()->getRegions())
     if (!region.empty() && failed(verifySweep(*this, region)))
       return failure();

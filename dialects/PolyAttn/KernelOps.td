@@ -81,7 +81,7 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
   let description = [{
     The attends of a region go over the positions together, in the order of their mask, and so do the
     vectors that are computed from them. Vectors that no attend reaches stay outside of kernels: each
-    kernel computes those that it uses. The results are what the regions yield. Another kernel that uses
+    kernel computes those that it uses. The regions yield the results. Another kernel that uses
     a result reads it from a workspace, and the kernels run in the order in which they stand.
 
     Attends of the region `beside` take their states from a tensor (`block_states`), so that their blocks
@@ -139,7 +139,7 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
 
 def PolyAttn_KernelYieldOp : PolyAttn_Op<"kernel_yield",
     [Terminator, Pure, HasParent<"::polyattn::KernelOp">]> {
-  let summary = "what a kernel computes for others";
+  let summary = "the results of a kernel's region";
   let arguments = (ins
     Variadic<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType, AnyRankedTensor]>>:$results);
   let assemblyFormat = "attr-dict ($results^ `:` custom<FeatureTypes>(type($results)))?";
@@ -148,14 +148,14 @@ def PolyAttn_KernelYieldOp : PolyAttn_Op<"kernel_yield",
 def PolyAttn_SumWeightsOp : PolyAttn_Op<"sum_weights",
     [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
      OnlyInGradients]> {
-  let summary = "the gradient of a weight, the sum of what kernels have of it";
+  let summary = "the gradient of a weight, the sum of the terms of all kernels";
   let description = [{
     A gradient's terms may be computed by several kernels. Each of them has a `weight_gradient` of its own
     terms, which its programs sum up part by part, and this is their sum: over kernels, parts and, where
     heads share the weight, heads. A running sum (`plus`) is added to it, once.
 
     C1: there is at least one term, and all have one shape.
-    C2: terms are what kernels yield for a `weight_gradient` without `plus`, and only `return` uses the result.
+    C2: terms are results of kernels for a `weight_gradient` without `plus`, and only `return` uses the result.
 
     ```mlir
     polyattn.attention @bias_gradient_of_kernels(%d_o: tensor<?x?x?x64xf32>, %sum: tensor<64xf32>)

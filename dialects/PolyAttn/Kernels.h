@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// After `--polyattn-form-kernels` attends stand in kernel ops. What asks for the op behind a value,
-// or for its users, asks here, and gets the same answer before and after the pass.
+// After `--polyattn-form-kernels` attends stand in kernel ops. These functions find the op behind a
+// value, and the users of a value, before and after the pass.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_DIALECTS_KERNELS_H
@@ -16,7 +16,7 @@
 
 namespace polyattn {
 
-/// What a kernel yields for a value that is its result; other values themselves.
+/// The value that a kernel yields for its result; any other value itself.
 mlir::Value yieldedValue(mlir::Value value);
 /// The op that gives such a value, if it is an `Op`.
 template <typename Op> Op definingOp(mlir::Value value) {
@@ -27,6 +27,21 @@ template <typename Op> Op definingOp(mlir::Value value) {
 llvm::SmallVector<mlir::Operation *> usersOf(mlir::Value value);
 /// The attends of an attention, also those in kernels, in their order.
 llvm::SmallVector<AttendOp> attendsOf(AttentionOp attention);
+
+/// The attends of one sweep over positions are of one kind.
+struct AttendKind {
+  Mask mask = Mask::Causal;
+  bool ofKeys = false;      // rows are those of keys
+  bool readsStates = false; // from a tensor, so that blocks may come in any order
+
+  static AttendKind of(AttendOp attend) {
+    return {attend.getMask(), attend.getOfKeys(), bool(attend.getBlockStates())};
+  }
+  bool operator==(const AttendKind &other) const {
+    return std::tie(mask, ofKeys, readsStates) ==
+           std::tie(other.mask, other.ofKeys, other.readsStates);
+  }
+};
 
 bool hasKernels(AttentionOp attention);
 /// Refuses to derive an entry from one that has kernels: entries are derived from attends.

@@ -1,4 +1,4 @@
-//===- KernelFacts.cpp - what a kernel op computes, and how ---------------===//
+//===- KernelFacts.cpp - the attends and results of a kernel op -----------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,18 +18,25 @@ OperandRange polyattn::returnedBy(AttentionOp attention) {
   return cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
 }
 
+int64_t polyattn::blockOf(ArrayRef<AttendOp> attends) {
+  int64_t length = attends.empty() ? Schedule().block : INT64_MAX;
+  for (AttendOp attend : attends) {
+    length = std::min(length, scheduleOf(attend).block);
+    if (attend.getLocalQuery())
+      length = std::min(length, int64_t(*attend.getBlock()));
+  }
+  return length;
+}
+
 KernelFacts::KernelFacts(KernelOp kernel, Region &region)
     : attention(kernel->getParentOfType<AttentionOp>()), kernel(kernel),
-      attends(region.getOps<AttendOp>()) {
-  if (!attends.empty()) {
-    mask = attends[0].getMask();
-    ofKeys = attends[0].getOfKeys();
-    readsStates = bool(attends[0].getBlockStates());
-  }
+      attends(region.getOps<AttendOp>()), blockLength(blockOf(attends)) {
+  if (!attends.empty())
+    static_cast<AttendKind &>(*this) = AttendKind::of(attends[0]);
   for (AttendOp attend : attends) {
-    Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
-    if (int64_t local = AttentionShape::of(attend, schedule).localBlock)
-      run = local;
+    schedules.push_back(scheduleOf(attend));
+    if (attend.getLocalQuery())
+      run = int64_t(*attend.getBlock());
     for (StateOp state : attend.getState() ? statesIn(attend.getState()) : SmallVector<StateOp>())
       if (!llvm::is_contained(states, state))
         states.push_back(state);
@@ -61,15 +68,6 @@ SmallVector<int64_t> KernelFacts::shortBlocks() const {
   return lengths;
 }
 
-int64_t KernelFacts::block() const {
-  if (isRowsAlone())
-    return Schedule().block;
-  int64_t length = run ? run : INT64_MAX;
-  for (const Schedule &schedule : schedules)
-    length = std::min(length, schedule.block);
-  return length;
-}
-
 int64_t KernelFacts::quadraticBelow() const {
   int64_t below = 0;
   for (const Schedule &schedule : schedules)
@@ -94,7 +92,7 @@ static bool needsWholeHeads(const KernelFacts &facts) {
          attention.hasStatesInPlace() || attention.getLengths() || attention.getPacked();
 }
 
-/// Whether calls may be long enough for a state, which is what is cut.
+/// Whether calls may be long enough for a state: launches cut no others.
 static bool mayHaveState(const KernelFacts &facts) {
   constexpr int64_t kMostPositions = int64_t(1) << 31;
   return facts.quadraticBelow() <= kMostPositions &&

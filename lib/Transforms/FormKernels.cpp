@@ -15,7 +15,7 @@
 #include "dialects/PolyAttn/Kernels.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Entry/Signature.h"
-#include "polyattn/Schedule/Schedule.h"
+#include "polyattn/Schedule/KernelFacts.h"
 #include "polyattn/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/bit.h"
@@ -31,28 +31,13 @@ using namespace polyattn;
 
 namespace {
 
-/// What the attends have in common that one kernel goes over the positions with.
-struct AttendKind {
-  Mask mask = Mask::Causal;
-  bool ofKeys = false;      // rows are those of keys
-  bool readsStates = false; // from a tensor, so that blocks may come in any order
-
-  static AttendKind of(AttendOp attend) {
-    return {attend.getMask(), attend.getOfKeys(), bool(attend.getBlockStates())};
-  }
-  bool operator==(const AttendKind &other) const {
-    return std::tie(mask, ofKeys, readsStates) ==
-           std::tie(other.mask, other.ofKeys, other.readsStates);
-  }
-};
-
 /// The pairs of a weight's gradient that one group has the vectors of.
 struct WeightTerms {
   WeightGradientOp gradient;
   SmallVector<size_t> terms;
 };
 
-/// The attends of one region of a kernel, and what they are asked for.
+/// The attends of one region of a kernel, and its results.
 struct AttendGroup {
   AttendKind kind;
   SmallVector<AttendOp> attends; // none: it has rows that no attend reaches
@@ -68,22 +53,9 @@ struct AttendGroup {
     return !kind.ofKeys || (sameHeads && kind.mask != Mask::Full);
   }
   bool isNeeded() const { return !attends.empty() || !yielded.empty() || !sums.empty(); }
-  /// The positions of a block.
-  int64_t block() const;
 };
 
 } // namespace
-
-int64_t AttendGroup::block() const {
-  int64_t length = attends.empty() ? Schedule().block : INT64_MAX;
-  for (AttendOp attend : attends) {
-    Schedule schedule = scheduleOf(attend);
-    length = std::min(length, schedule.block);
-    if (int64_t local = AttentionShape::of(attend, schedule).localBlock)
-      length = std::min(length, local);
-  }
-  return length;
-}
 
 //===----------------------------------------------------------------------===//
 // Groups
@@ -91,14 +63,15 @@ int64_t AttendGroup::block() const {
 
 namespace {
 
-/// Finds the groups of an attention, and says which of them computes what.
+/// Finds the groups of an attention, and the group that computes each result.
 class KernelGrouping {
 public:
   explicit KernelGrouping(AttentionOp attention) : attention(attention) {}
 
   LogicalResult run();
   std::deque<AttendGroup> &getGroups() { return groups; }
-  /// Whether an op is of the kernels that use it: an attend, a state, or what depends on attends.
+  /// Whether an op moves into the kernels that use it: an attend, a state, or an op that depends on
+  /// attends.
   bool isInKernels(Operation *op) const {
     return isa<AttendOp, StateOp>(op) || isStateView(op) ||
            llvm::any_of(op->getResults(), [&](Value result) { return groupsOf.lookup(result); });
@@ -268,7 +241,8 @@ void KernelGrouping::putBeside() {
       continue;
     auto main = llvm::find_if(groups, [&](AttendGroup &other) {
       return other.kind.mask == Mask::Anticausal && !other.beside &&
-             other.block() == group.block() && other.sums.empty() == group.sums.empty();
+             blockOf(other.attends) == blockOf(group.attends) &&
+             other.sums.empty() == group.sums.empty();
     });
     if (main == groups.end())
       continue;
@@ -318,13 +292,14 @@ private:
   KernelGrouping &grouping;
   OpBuilder builder;
   Operation *terminator;
-  llvm::DenseMap<Value, Value> results;                        // of kernels
-  llvm::MapVector<Operation *, SmallVector<Value>> weightSums; // what kernels have of each
+  llvm::DenseMap<Value, Value> results; // of kernels
+  llvm::MapVector<Operation *, SmallVector<Value>>
+      weightSums; // the terms of each, results of kernels
 };
 
 } // namespace
 
-/// The entry's own name for the first kernel, with what the attends are behind it for others.
+/// The entry's own name for the first kernel. Others have the kind of their attends behind it.
 std::string KernelFormation::nameOf(const AttendGroup &group) {
   std::string entry = attention.getSymName().str();
   auto first =
@@ -414,7 +389,7 @@ void KernelFormation::form(AttendGroup &group) {
   }
 }
 
-/// A gradient of a weight is the sum of what kernels have of it.
+/// A gradient of a weight is the sum of the terms of all kernels.
 void KernelFormation::replaceSums() {
   builder.setInsertionPoint(terminator);
   for (auto &[op, terms] : weightSums) {
@@ -424,7 +399,7 @@ void KernelFormation::replaceSums() {
   }
 }
 
-/// What is outside of kernels uses their results, and stands after them.
+/// Ops outside of kernels use the results of kernels, and stand after them.
 void KernelFormation::replaceUses() {
   auto replaceIn = [&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands())

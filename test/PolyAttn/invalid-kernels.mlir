@@ -190,6 +190,17 @@ polyattn.attention @two_cuts(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>
 
 // -----
 
+polyattn.attention @cost_of_no_prefix(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{prefix_cost is for `subsegments`, of which there are none}}
+  %o = kernel @k cut <splits = 2, prefix_cost = 50> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @three_in_cluster(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{a cluster has a power of two of programs}}

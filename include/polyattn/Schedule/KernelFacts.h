@@ -1,4 +1,4 @@
-//===- KernelFacts.h - what a kernel op computes, and how --------*- C++ -*-===//
+//===- KernelFacts.h - the attends and results of a kernel op ---*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,19 +18,14 @@ struct Output {
   mlir::Value value; // that the kernel yields
 };
 
-/// One region of a kernel op: its attends, their schedules and states, and what is asked of them.
+/// One region of a kernel op: its attends, their schedules and states, and its results.
 /// A kernel without attends has rows that no attend reaches.
-struct KernelFacts {
+struct KernelFacts : AttendKind {
   KernelFacts() = default;
   KernelFacts(KernelOp kernel, mlir::Region &region);
 
   mutable AttentionOp attention; // its accessors are not const
   mutable KernelOp kernel;
-  Mask mask = Mask::Causal;
-  /// Rows are those of keys, and sums over groups of query heads.
-  bool ofKeys = false;
-  /// Blocks may be computed in any order, from states that are given.
-  bool readsStates = false;
   llvm::SmallVector<AttendOp> attends;
   llvm::SmallVector<Schedule> schedules; // one for each
   llvm::SmallVector<StateOp> states;     // that they read, each once
@@ -38,7 +33,7 @@ struct KernelFacts {
   std::vector<Output> outputs;
   bool sumsWeights = false; // it has terms of gradients of weights
   bool savesValues = false; // gradients of decays and of shared states read results
-  bool hasRows = false;     // anything is asked of rows, and not of states alone
+  bool hasRows = false;     // it has other results than states
 
   llvm::StringRef name() const { return kernel.getKernelName(); }
   bool isRowsAlone() const { return attends.empty(); }
@@ -47,7 +42,7 @@ struct KernelFacts {
   /// Calls of at most so many positions are one block, for all attends.
   llvm::SmallVector<int64_t> shortBlocks() const;
   /// The positions of a block.
-  int64_t block() const;
+  int64_t block() const { return blockLength; }
   /// The least number of positions for which all have their state; 0 where they always have.
   int64_t quadraticBelow() const;
   /// The positions of a segment where blocks are computed each by itself; 0 in other forms.
@@ -56,7 +51,7 @@ struct KernelFacts {
   //===--- How a launch may cut it: CutKernels.cpp chooses, the lowering checks ------===//
   /// Into how many programs a head can be cut by its features; 1 where it cannot.
   int64_t mostSplits() const;
-  /// Whether a segment of positions needs all that those behind it say in states with rows.
+  /// Whether states with rows hold all that a segment needs of the segments behind it.
   bool canCutPositions() const;
   /// How many programs can share the features of all attends, with whole blocks each.
   int64_t mostInCluster() const;
@@ -71,9 +66,16 @@ struct KernelFacts {
   /// Whether features are products with weights, which a kernel before the steps can compute for
   /// many batches.
   bool sharesVectors() const;
+
+private:
+  int64_t blockLength = 0;
 };
 
-/// What an attention returns.
+/// The positions of a block of attends that one kernel computes together: the shortest block of
+/// their schedules, and no more than a local kernel's.
+int64_t blockOf(llvm::ArrayRef<AttendOp> attends);
+
+/// The values that an attention returns.
 mlir::OperandRange returnedBy(AttentionOp attention);
 
 } // namespace polyattn

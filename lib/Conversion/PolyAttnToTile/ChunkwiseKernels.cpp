@@ -291,13 +291,9 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
   const KernelTensors &all = kernel.tensors;
   int64_t heads = haveHeadsOfRows() ? all.queryTensor : all.keyTensor;
   auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
-    for (const HiddenArgument &tensor : tensors) {
-      SmallVector<tile::ExtentAttr> shape = {segments, all.batches(b.getContext(), all.queryTensor),
-                                             e.dimension(heads, 2)};
-      for (int64_t size : tensor.type.getShape().drop_front(3))
-        shape.push_back(e.number(size));
-      e.workspace(tensor, shape);
-    }
+    for (const HiddenArgument &tensor : tensors)
+      e.workspace(tensor,
+                  {segments, all.batches(b.getContext(), all.queryTensor), e.dimension(heads, 2)});
   };
   EntryBuilder::Uses read;
   for (const StateInfo &info : stateInfos()) {

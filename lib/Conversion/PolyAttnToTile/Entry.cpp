@@ -19,26 +19,15 @@ using tile::ExtentBase;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-SmallVector<HiddenArgument> SumsOfKernels::weightTensors(TileBuilder &b) const {
-  SmallVector<HiddenArgument> all;
-  auto add = [&](const KernelInfo &of) {
-    llvm::append_range(all, WeightSums::workspaces(b, of.sums, all.size()));
-  };
-  for (const KernelInfo &kernel : kernels) {
-    add(kernel);
-    if (kernel.beside)
-      add(*kernel.beside);
-    if (kernel.ofKeys)
-      add(kernel);
-  }
-  return all;
-}
-
 void SumsOfKernels::build(TileBuilder &b) const {
   StringRef entry = attention.getSymName();
   if (llvm::any_of(kernels, [](const KernelInfo &kernel) { return kernel.sumsWeights; })) {
     b.setInsertionPoint(attention);
-    WeightReduction(kernels).build(b, (entry + "__reduce").str(), weightTensors(b));
+    SmallVector<HiddenArgument> tensors;
+    for (const KernelInfo &kernel : kernels)
+      for (Stage stage : kernel.stages())
+        llvm::append_range(tensors, WeightSums::tensorsOf(b, kernel, stage));
+    WeightReduction(kernels).build(b, (entry + "__reduce").str(), tensors);
   }
   for (const auto &sum : SavedSum::allOf(kernels)) {
     b.setInsertionPoint(attention);
@@ -57,29 +46,25 @@ static void writeSaved(EntryBuilder &e, OpBuilder &b, const KernelInfo &info,
   const KernelTensors &kernel = info.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
   for (const HiddenArgument &tensor : workspacesOf(b, saved)) {
-    ArrayRef<int64_t> sizes = tensor.type.getShape();
     SmallVector<ExtentAttr> shape;
-    if (sizes.size() == 3)
+    if (tensor.type.getRank() == 3)
       shape = {e.dimension(rows, 0), e.dimension(rows, 1),
                e.dimension(info.ofKeys ? others : rows, 2)};
     else
       shape = {kernel.batches(b.getContext(), rows),
                e.dimension(info.hasStatePerQuery() == info.ofKeys ? others : rows, 2)};
-    for (int64_t size : sizes.drop_front(shape.size()))
-      shape.push_back(e.number(size));
     e.workspace(tensor, shape);
   }
 }
 
 /// The workspaces of rows that a kernel passes on, which its first kernel brings along, and of
 /// those that it imports.
-static void usePassed(EntryBuilder &e, OpBuilder &b, const KernelInfo &info, bool isFirst) {
+static void usePassed(EntryBuilder &e, OpBuilder &b, const KernelInfo &info, Stage stage) {
   int64_t rows = info.tensors.queryTensor;
   for (const StoredResult &exported : info.exported) {
     HiddenArgument tensor = exported.workspaceOfRows(b);
-    if (isFirst)
-      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2),
-                           e.number(tensor.type.getShape().back())});
+    if (stage == Stage::Heads)
+      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2)});
     else
       e.useAlso(tensor.name);
   }
@@ -87,58 +72,46 @@ static void usePassed(EntryBuilder &e, OpBuilder &b, const KernelInfo &info, boo
     e.useAlso(imported.name);
 }
 
-/// The stage of a kernel that leaves results in workspaces: those of its body and the region
-/// beside it, or of the kernel that adds up groups. Takes the workspaces of sums from the first
-/// ones of `tensors`, and gives their names to `sums`.
+/// Writes a stage that leaves results in workspaces, and those workspaces. Adds the names of its
+/// sums of weights' gradients to `sums`.
 static void writeStage(EntryBuilder &e, const Lowering &lowering, StringRef name,
-                       const KernelPrograms &programs, bool isFirst,
-                       ArrayRef<HiddenArgument> &tensors, EntryBuilder::Uses &sums,
+                       const KernelPrograms &programs, Stage stage, EntryBuilder::Uses &sums,
                        ArrayRef<Attribute> states = {}) {
   const KernelInfo &info = lowering.info;
   TileBuilder &b = lowering.b;
-  EntryBuilder::Uses before = e.use({});
-  size_t count = isFirst ? info.countSums() : info.sums.size();
-  for (const HiddenArgument &tensor : tensors.take_front(count)) {
-    SmallVector<ExtentAttr> shape = {e.choice(ExtentBase::Parts),
-                                     e.dimension(info.tensors.tensorOf(programs), 2)};
-    for (int64_t size : tensor.type.getShape().drop_front(2))
-      shape.push_back(e.number(size));
-    e.workspace(tensor, shape);
-  }
-  tensors = tensors.drop_front(count);
-  EntryBuilder::Uses own = e.use({}), all = before;
+  EntryBuilder::Uses all = e.use({}), before = all;
+  for (const HiddenArgument &tensor : WeightSums::tensorsOf(b, info, stage))
+    e.workspace(tensor,
+                {e.choice(ExtentBase::Parts), e.dimension(info.tensors.tensorOf(programs), 2)});
+  EntryBuilder::Uses own = e.use({});
   llvm::append_range(sums, own);
-  writeSaved(e, b, info, isFirst ? info.saved : info.savedSums);
-  usePassed(e, b, info, isFirst);
+  writeSaved(e, b, info, stage == Stage::Heads ? info.saved : info.savedSums);
+  usePassed(e, b, info, stage);
   llvm::append_range(all, own);
   llvm::append_range(all, e.use({}));
-  if (isFirst)
-    llvm::append_range(all, states);
+  llvm::append_range(all, states);
   e.use(all);
   e.stage(name, info.tensors.gridOf(b, programs));
   e.use(before);
 }
 
-/// The workspaces of what programs of query heads have of rows and states of keys.
+/// The workspaces in which programs of query heads leave their rows and states of keys.
 static void writeGroupWorkspaces(EntryBuilder &e, const Lowering &lowering) {
   const KernelInfo &info = lowering.info;
   int64_t rows = info.tensors.queryTensor;
   bool isOfRows = info.hasRows; // the first one; the others are of states
   for (const HiddenArgument &tensor : info.groupTensors(lowering.b)) {
     ExtentAttr heads = e.dimension(info.tensors.keyTensor, 2);
-    SmallVector<ExtentAttr> shape = {info.tensors.batches(lowering.b.getContext(), rows), heads};
     if (isOfRows)
-      shape = {e.dimension(rows, 0), e.dimension(rows, 1), heads};
-    for (int64_t size : tensor.type.getShape().drop_front(shape.size()))
-      shape.push_back(e.number(size));
-    e.workspace(tensor, shape);
+      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), heads});
+    else
+      e.workspace(tensor, {info.tensors.batches(lowering.b.getContext(), rows), heads});
     isOfRows = false;
   }
 }
 
 /// The stages of a kernel op whose heads are whole.
-static void writeWhole(EntryBuilder &e, const Lowering &lowering, ArrayRef<HiddenArgument> &tensors,
-                       EntryBuilder::Uses &sums) {
+static void writeWhole(EntryBuilder &e, const Lowering &lowering, EntryBuilder::Uses &sums) {
   const KernelInfo &info = lowering.info;
   KernelPrograms programs = PlacedStateKernels(lowering).mainPrograms();
   EntryBuilder::Uses states;
@@ -149,11 +122,11 @@ static void writeWhole(EntryBuilder &e, const Lowering &lowering, ArrayRef<Hidde
   }
   if (info.ofKeys)
     writeGroupWorkspaces(e, lowering);
-  writeStage(e, lowering, info.name(), programs, /*isFirst=*/true, tensors, sums, states);
+  writeStage(e, lowering, info.name(), programs, Stage::Heads, sums, states);
   if (info.ofKeys) {
     KernelPrograms groups = info.programs();
     groups.keyHeads = false;
-    writeStage(e, lowering, lowering.named("__groups"), groups, /*isFirst=*/false, tensors, sums);
+    writeStage(e, lowering, lowering.named("__groups"), groups, Stage::Groups, sums);
   }
   if (info.ofKeys || info.segment())
     e.forgetWorkspaces();
@@ -184,7 +157,7 @@ void SumsOfKernels::writeParts(EntryBuilder &e, TileBuilder &b) const {
     if (kernel.segment()) // sizes of one batch bound the parts; those of short ones may be empty
       items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, tensors.queryTensor,
                               /*dimension=*/1, /*plus=*/0, kernel.block(), /*times=*/4);
-    bytes += kernel.countKernels() * WeightSums::bytesOf(kernel.sums);
+    bytes += kernel.stages().size() * WeightSums::bytesOf(kernel.sums);
     if (kernel.beside)
       bytes += WeightSums::bytesOf(kernel.beside->sums);
     most = std::max(most, kernel.cut().getParts());
@@ -212,11 +185,9 @@ void polyattn::writeEntry(AttentionOp attention, TileBuilder &b, ArrayRef<Kernel
     TokenKernels(first).write(e);
   PlacedStateKernels(first).writeWorkspaces(e);
   SumsOfKernels all(attention, kernels);
-  SmallVector<HiddenArgument> weightTensors = all.weightTensors(b);
-  ArrayRef<HiddenArgument> left = weightTensors;
   EntryBuilder::Uses sums;
   for (const KernelInfo &kernel : kernels)
-    writeWhole(e, Lowering{b, kernel, skipsIdleState}, left, sums);
+    writeWhole(e, Lowering{b, kernel, skipsIdleState}, sums);
   all.write(e, b, sums);
   if (attention.hasStatesInPlace())
     PlacedStateKernels(first).writeStage(e);

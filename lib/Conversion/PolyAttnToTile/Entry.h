@@ -13,8 +13,8 @@
 
 namespace polyattn {
 
-/// The tile kernels after all others, which sum up what these have left in workspaces: gradients of
-/// weights, of decays and of states that attends share.
+/// The tile kernels after all others. They compute gradients of weights, of decays and of states
+/// that attends share, as sums of workspaces that the others have written.
 class SumsOfKernels {
 public:
   SumsOfKernels(AttentionOp attention, llvm::ArrayRef<KernelInfo> kernels)
@@ -22,8 +22,6 @@ public:
   void build(TileBuilder &builder) const;
   /// Writes their stages. `sums` are the workspaces of weights' gradients.
   void write(EntryBuilder &entry, TileBuilder &builder, EntryBuilder::Uses sums) const;
-  /// The workspaces of weights' gradients of all kernels, in their order.
-  llvm::SmallVector<HiddenArgument> weightTensors(TileBuilder &builder) const;
 
 private:
   void writeParts(EntryBuilder &entry, TileBuilder &builder) const;

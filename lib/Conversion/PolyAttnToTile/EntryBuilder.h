@@ -25,9 +25,13 @@ public:
   }
   tile::ExtentAttr number(int64_t number) { return tile::ExtentAttr::number(context, number); }
 
-  /// A tensor of the kernels that the caller does not have.
-  void workspace(const HiddenArgument &tensor, llvm::ArrayRef<tile::ExtentAttr> shape,
+  /// A tensor of the kernels that the caller does not have. `leading` are its first sizes; the type
+  /// has the others.
+  void workspace(const HiddenArgument &tensor, llvm::ArrayRef<tile::ExtentAttr> leading,
                  tile::WorkspaceFill fill = tile::WorkspaceFill::None) {
+    llvm::SmallVector<tile::ExtentAttr> shape(leading);
+    for (int64_t size : tensor.type.getShape().drop_front(leading.size()))
+      shape.push_back(number(size));
     tile::WorkspaceOp::create(b, loc, b.getStringAttr(tensor.name),
                               mlir::TypeAttr::get(tensor.type.getElementType()), list(shape),
                               tile::WorkspaceFillAttr::get(context, fill));

@@ -71,7 +71,7 @@ Value GroupParts::ofState(AttendOp attend) const {
   return frame.workspace((info.hasRows ? 1 : 0) + (it - summed.begin()));
 }
 
-/// What a program of the second kernel does, in each of its batches.
+/// Emits the body of the second kernel, for one batch.
 static void buildGroupSums(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
   const KernelFrame &frame = context.frame;
   KernelProgram program(info, ScheduleForm::State, context);
@@ -102,10 +102,7 @@ void polyattn::buildGroupKernel(const Lowering &lowering) {
   const KernelInfo &info = lowering.info;
   KernelPrograms programs = info.programs();
   programs.keyHeads = false;
-  OpenKernel::Results results;
-  results.saved = info.savedSums;
-  results.firstSum = info.firstSum + info.countSums(); // behind those of the heads' kernel
   OpenKernel kernel(lowering, lowering.named("__groups"), info.groupTensors(lowering.b), programs,
-                    results);
+                    Stage::Groups);
   kernel.forBatches([&] { buildGroupSums(lowering.b, info, kernel.context()); });
 }

@@ -1,4 +1,4 @@
-//===- KernelInfo.cpp - what a kernel op asks of its lowering -------------===//
+//===- KernelInfo.cpp - a kernel op, read for its lowering ----------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -145,8 +145,8 @@ LogicalResult KernelInfo::check(AttendOp attend, const Schedule &schedule) const
   return success();
 }
 
-/// The entry's tensors, and what its arguments say of the programs.
-void KernelInfo::describeTensors(bool sameHeads) {
+/// The entry's tensors, and the arguments that programs read: slots, lengths, offsets, positions.
+void KernelInfo::describeTensors(const Signature &signature) {
   llvm::append_range(tensors.names, attention.getArgNames());
   llvm::append_range(tensors.names, attention.getResultNames());
   llvm::append_range(tensors.types, attention.getBody().getArgumentTypes());
@@ -154,23 +154,19 @@ void KernelInfo::describeTensors(bool sameHeads) {
   for (auto type : attention.getResultTypes().getAsValueRange<TypeAttr>())
     tensors.types.push_back(type);
   tensors.interleaved = !isRowsAlone() && first().getGrouping() == Grouping::Interleaved;
-  tensors.sameHeads = sameHeads || isRowsAlone();
+  tensors.sameHeads = signature.sameHeads || isRowsAlone();
   tensors.rowsOfKeys = ofKeys;
-  if (BlockArgument position = attention.getFirstPositionArgument())
-    tensors.firstPosition = position.getArgNumber();
-  if (BlockArgument slots = attention.getSlotsArgument())
-    tensors.slots = slots.getArgNumber();
-  if (BlockArgument lengths = attention.getLengthsArgument())
-    tensors.lengths = lengths.getArgNumber();
+  tensors.firstPosition = signature.firstPosition;
+  tensors.slots = signature.slots;
+  tensors.lengths = signature.lengths;
+  tensors.offsets = signature.offsets;
   for (KeepOp keep : attention.getBody().getOps<KeepOp>())
     tensors.cachedBlock = keep.getBlock();
-  if (BlockArgument offsets = attention.getOffsetsArgument())
-    tensors.offsets = offsets.getArgNumber();
 }
 
-/// What the attends have in common, and whether they can be computed together.
-LogicalResult KernelInfo::complete(bool sameHeads) {
-  describeTensors(sameHeads);
+/// Finds the tensors that the attends share, and checks that one program can compute them.
+LogicalResult KernelInfo::complete(const Signature &signature) {
+  describeTensors(signature);
   if (failed(isRowsAlone() ? findRowsAlone() : findSequences()))
     return failure();
   for (auto [attend, schedule] : llvm::zip(attends, schedules))
@@ -285,7 +281,7 @@ public:
     size_t numSums = 0;
     for (KernelInfo &kernel : kernels) {
       kernel.firstSum = numSums;
-      numSums += kernel.countSums() + (kernel.ofKeys ? kernel.sums.size() : 0);
+      numSums += kernel.countSums() + (kernel.stages().size() - 1) * kernel.sums.size();
     }
     for (KernelInfo &kernel : kernels)
       for (Value result : kernel.kernel.getResults())
@@ -339,12 +335,12 @@ FailureOr<std::vector<KernelInfo>> KernelInfo::allOf(AttentionOp attention) {
   std::vector<KernelInfo> kernels;
   for (KernelOp kernel : attention.getBody().getOps<KernelOp>()) {
     KernelInfo &info = kernels.emplace_back(KernelInfo(kernel, kernel.getBody()));
-    if (failed(info.complete(signature->sameHeads)))
+    if (failed(info.complete(*signature)))
       return failure();
     if (!kernel.hasBeside())
       continue;
     KernelInfo beside(kernel, kernel.getBeside());
-    if (failed(beside.complete(signature->sameHeads)))
+    if (failed(beside.complete(*signature)))
       return failure();
     if (beside.block() != info.block())
       return kernel.emitError("attends beside others have blocks of as many positions as these");

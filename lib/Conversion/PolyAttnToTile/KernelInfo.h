@@ -1,4 +1,4 @@
-//===- KernelInfo.h - what a kernel op asks of its lowering -----*- C++ -*-===//
+//===- KernelInfo.h - a kernel op, read for its lowering --------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,9 @@
 
 namespace polyattn {
 
-/// What the positions of a kernel's rows add to the gradient of a weight.
+struct Signature;
+
+/// A sum over the positions of a kernel's rows, for the gradient of a weight.
 struct WeightSum {
   mutable WeightGradientOp gradient; // its accessors are not const
   mlir::Value result;                // of the kernel
@@ -26,11 +28,15 @@ struct StoredResult {
   mlir::Value result;
   std::string name; // of the workspace
 
-  /// What the kernel yields.
+  /// The value that the kernel yields.
   mlir::Value value() const { return yieldedValue(result); }
   /// The workspace of a vector, [B, T, H, width] in f32, whatever tensors hold.
   HiddenArgument workspaceOfRows(mlir::Builder &builder) const;
 };
+
+/// Tile kernels that leave results in workspaces: the kernel of heads, and where rows are of keys
+/// the one that adds up groups of them.
+enum class Stage { Heads, Groups };
 
 /// A region of a kernel op with what its lowering needs: the tensors that give it positions and
 /// heads, its terms of weights' gradients, and the workspaces of its results.
@@ -55,8 +61,11 @@ struct KernelInfo : KernelFacts {
   /// compute one.
   static mlir::FailureOr<std::vector<KernelInfo>> allOf(AttentionOp attention);
 
-  /// Kernels that have rows of results: those of heads alone, and of groups of heads.
-  int64_t countKernels() const { return ofKeys ? 2 : 1; }
+  /// The stages that have rows of results.
+  llvm::ArrayRef<Stage> stages() const {
+    static constexpr Stage all[] = {Stage::Heads, Stage::Groups};
+    return llvm::ArrayRef(all).take_front(ofKeys ? 2 : 1);
+  }
   /// The programs of a kernel that computes all of a head.
   KernelPrograms programs() const { return {{}, /*keyHeads=*/ofKeys, /*inParts=*/!sums.empty()}; }
   /// The sums of weights' gradients that the kernel has, those of the region `beside` last.
@@ -75,12 +84,12 @@ struct KernelInfo : KernelFacts {
 
 private:
   KernelInfo(KernelOp kernel, mlir::Region &region);
-  mlir::LogicalResult complete(bool sameHeads);
+  mlir::LogicalResult complete(const Signature &signature);
   mlir::LogicalResult check(AttendOp attend, const Schedule &schedule) const;
   mlir::LogicalResult checkCuts() const;
   mlir::LogicalResult findSequences();
   mlir::LogicalResult findRowsAlone();
-  void describeTensors(bool sameHeads);
+  void describeTensors(const Signature &signature);
   mlir::LogicalResult checkSegments() const;
   AttendOp first() const { return attends[0]; }
   bool hasEqualSides() const { return tensors.sameHeads && mask != Mask::Full; }

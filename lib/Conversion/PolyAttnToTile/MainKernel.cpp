@@ -21,10 +21,9 @@ static OpenKernel openMain(const Lowering &lowering) {
   if (info.hasSegments())
     return SegmentKernels(lowering).openMain();
   PlacedStateKernels placed(lowering);
-  OpenKernel::Results results{info.beside.get(), info.saved, {}, info.firstSum};
   return OpenKernel(lowering, info.name(),
                     info.ofKeys ? info.groupTensors(lowering.b) : placed.tensors(),
-                    placed.mainPrograms(), results, info.cut().getCluster());
+                    placed.mainPrograms(), Stage::Heads, /*states=*/{}, info.cut().getCluster());
 }
 
 MainKernel::MainKernel(const Lowering &lowering)
@@ -106,11 +105,9 @@ static void buildChunkwise(const Lowering &lowering) {
   TileBuilder &b = lowering.b;
   ChunkwiseKernels kernels(info, info.name(), lowering.skipsIdleState);
   kernels.buildStates(b, info.attention);
-  SmallVector<HiddenArgument> states = kernels.stateTensors(b);
-  OpenKernel::Results results{/*beside=*/nullptr, info.saved, states, info.firstSum};
   OpenKernel kernel(lowering, info.name(),
                     info.ofKeys ? info.groupTensors(b) : SmallVector<HiddenArgument>(),
-                    kernels.queryPrograms(b), results);
+                    kernels.queryPrograms(b), Stage::Heads, kernels.stateTensors(b));
   kernel.forBlocks([&](Value position) {
     kernels.buildQueries(b, kernel.firstState, position, kernel.context());
   });

@@ -31,38 +31,41 @@ OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
     share = std::make_shared<AllFeatures>();
 }
 
+static ArrayRef<StoredResult> savedIn(const KernelInfo &info, Stage stage) {
+  return stage == Stage::Heads ? info.saved : info.savedSums;
+}
+
 /// The workspaces of sums, saved results, rows that are passed and states, in this order.
 static SmallVector<HiddenArgument> withResults(const Lowering &lowering,
-                                               ArrayRef<HiddenArgument> workspaces,
-                                               const OpenKernel::Results &results) {
+                                               ArrayRef<HiddenArgument> workspaces, Stage stage,
+                                               ArrayRef<HiddenArgument> states) {
   TileBuilder &b = lowering.b;
   const KernelInfo &info = lowering.info;
   SmallVector<HiddenArgument> all(workspaces);
-  llvm::append_range(all, WeightSums::workspaces(b, info.sums, results.firstSum));
-  if (results.beside)
-    llvm::append_range(
-        all, WeightSums::workspaces(b, results.beside->sums, results.firstSum + info.sums.size()));
-  llvm::append_range(all, workspacesOf(b, results.saved));
+  llvm::append_range(all, WeightSums::tensorsOf(b, info, stage));
+  llvm::append_range(all, workspacesOf(b, savedIn(info, stage)));
   for (const auto &passed : {info.exported, info.imported})
     for (const StoredResult &rows : passed)
       all.push_back(rows.workspaceOfRows(b));
-  llvm::append_range(all, results.states);
+  llvm::append_range(all, states);
   return all;
 }
 
 OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
                        ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
-                       const Results &results, int64_t cluster)
-    : OpenKernel(lowering, name, withResults(lowering, workspaces, results), programs, cluster) {
+                       Stage stage, ArrayRef<HiddenArgument> states, int64_t cluster)
+    : OpenKernel(lowering, name, withResults(lowering, workspaces, stage, states), programs,
+                 cluster) {
   const KernelInfo &info = lowering.info;
+  const KernelInfo *beside = stage == Stage::Heads ? info.beside.get() : nullptr;
   unsigned next = workspaces.size();
   if (!info.sums.empty())
     weightSums.emplace(lowering.b, info.sums, next);
   next += info.sums.size();
-  if (results.beside && !results.beside->sums.empty())
-    besideSums.emplace(lowering.b, results.beside->sums, next);
-  firstSaved = next + (results.beside ? results.beside->sums.size() : 0);
-  saved = results.saved;
+  if (beside && !beside->sums.empty())
+    besideSums.emplace(lowering.b, beside->sums, next);
+  firstSaved = next + (beside ? beside->sums.size() : 0);
+  saved = savedIn(info, stage);
   firstPassed = firstSaved + saved.size();
   firstState = firstPassed + info.exported.size() + info.imported.size();
 }

@@ -25,27 +25,19 @@ struct Lowering {
 /// A tile kernel whose body is being built.
 class OpenKernel {
 public:
-  /// The workspaces of what a kernel's programs leave for others: sums of weights' gradients,
-  /// results that are saved, and rows that pass between kernels; and states that they read.
-  struct Results {
-    const KernelInfo *beside = nullptr; // whose sums the programs have, too
-    llvm::ArrayRef<StoredResult> saved;
-    llvm::ArrayRef<HiddenArgument> states;
-    size_t firstSum; // the number of its sums among the entry's
-  };
-
   /// Opens a kernel over the attention's tensors and workspaces, before the attention, and moves
   /// the builder into it.
   OpenKernel(const Lowering &lowering, llvm::StringRef name,
              llvm::ArrayRef<HiddenArgument> workspaces = {}, const KernelPrograms &programs = {},
              int64_t cluster = 1);
-  /// The same with the workspaces of results behind the others.
+  /// The same for a stage that leaves results in workspaces. Behind the others it has those of sums
+  /// of weights' gradients, saved results and rows that pass between kernels, and then `states`.
   OpenKernel(const Lowering &lowering, llvm::StringRef name,
-             llvm::ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
-             const Results &results, int64_t cluster = 1);
+             llvm::ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs, Stage stage,
+             llvm::ArrayRef<HiddenArgument> states = {}, int64_t cluster = 1);
 
   ProgramContext context();
-  /// Emits what a program does, in each batch of its part where it has parts.
+  /// Emits `body` for each batch of the program: one, or those of its part.
   void forBatches(TileBuilder::Branch body);
   /// The same for parts of all blocks; `body` gets the first position of one.
   void forBlocks(llvm::function_ref<void(mlir::Value)> body);

@@ -150,7 +150,7 @@ void polyattn::storeZeros(TileBuilder &b, const KernelInfo &info, const ProgramC
                               [&] { b.loop(frame.queries, frame.positions, length, storeBlock); });
 }
 
-/// What a program of the second kernel does.
+/// Emits the body of the second kernel.
 static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
   ifStatesChange(b, context, [&] { writeBackStates(b, info, context); });
   if (context.frame.cached)
@@ -161,38 +161,29 @@ static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramConte
 // Kernels
 //===----------------------------------------------------------------------===//
 
-SmallVector<HiddenArgument> PlacedStateKernels::tensors() const {
-  SmallVector<HiddenArgument> tensors;
+/// The final states that live in arguments: their results' names and types.
+static SmallVector<std::pair<StringRef, RankedTensorType>> placedStates(const KernelInfo &info) {
+  SmallVector<std::pair<StringRef, RankedTensorType>> states;
   AttentionOp attention = info.attention;
   for (auto [number, name, value] :
        llvm::zip_equal(workspacesOf(info), attention.getResultNames().getAsValueRange<StringAttr>(),
                        returnedBy(attention)))
-    if (number) {
-      auto type = cast<RankedTensorType>(value.getType());
-      // Calls of few tokens have none of them.
-      SmallVector<int64_t> shape(type.getShape());
-      if (info.steps().getTokens())
-        shape[2] = ShapedType::kDynamic;
-      tensors.push_back(
-          {("new_" + name).str(), RankedTensorType::get(shape, type.getElementType())});
-    }
-  return tensors;
+    if (number)
+      states.emplace_back(name, cast<RankedTensorType>(value.getType()));
+  return states;
 }
 
-/// What a workspace has beside batches and heads: no features in calls of few tokens, which have no
-/// use for it.
-SmallVector<tile::ExtentAttr> PlacedStateKernels::sizesOf(size_t number) const {
-  SmallVector<Value> placed;
-  for (auto [i, value] : llvm::enumerate(returnedBy(info.attention)))
-    if (isPlaced(info.attention, i, value))
-      placed.push_back(value);
-  int64_t tokens = info.steps().getTokens();
-  SmallVector<tile::ExtentAttr> sizes;
-  for (int64_t size : cast<RankedTensorType>(placed[number].getType()).getShape().drop_front(2))
-    sizes.push_back(tokens && sizes.empty()
-                        ? ifLongerThan(lowering, tokens, size)
-                        : tile::ExtentAttr::number(lowering.b.getContext(), size));
-  return sizes;
+/// Calls of few tokens have no use for the workspaces, whose number of features then depends on the
+/// call.
+SmallVector<HiddenArgument> PlacedStateKernels::tensors() const {
+  SmallVector<HiddenArgument> tensors;
+  for (auto [name, type] : placedStates(info)) {
+    SmallVector<int64_t> shape(type.getShape());
+    if (info.steps().getTokens())
+      shape[2] = ShapedType::kDynamic;
+    tensors.push_back({("new_" + name).str(), RankedTensorType::get(shape, type.getElementType())});
+  }
+  return tensors;
 }
 
 tile::ExtentAttr polyattn::ifLongerThan(const Lowering &lowering, int64_t tokens, int64_t number) {
@@ -229,11 +220,13 @@ void PlacedStateKernels::build() const {
 void PlacedStateKernels::writeWorkspaces(EntryBuilder &e) const {
   int64_t query = info.tensors.queryTensor;
   int64_t state = info.hasStatePerQuery() ? query : info.tensors.keyTensor;
-  for (auto [i, tensor] : llvm::enumerate(tensors())) {
-    SmallVector<tile::ExtentAttr> shape = {info.tensors.batches(lowering.b.getContext(), query),
-                                           e.dimension(state, 2)};
-    llvm::append_range(shape, sizesOf(i));
-    e.workspace(tensor, shape);
+  int64_t tokens = info.steps().getTokens();
+  for (auto [tensor, placed] : llvm::zip_equal(tensors(), placedStates(info))) {
+    SmallVector<tile::ExtentAttr> leading = {info.tensors.batches(lowering.b.getContext(), query),
+                                             e.dimension(state, 2)};
+    if (tokens)
+      leading.push_back(ifLongerThan(lowering, tokens, placed.second.getDimSize(2)));
+    e.workspace(tensor, leading);
   }
 }
 

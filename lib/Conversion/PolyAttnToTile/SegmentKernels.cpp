@@ -106,13 +106,9 @@ void SegmentKernels::write(EntryBuilder &e) const {
   TileBuilder &b = lowering.b;
   const KernelTensors &kernel = info.tensors;
   int64_t query = kernel.queryTensor, state = info.hasStatePerQuery() ? query : kernel.keyTensor;
-  for (const HiddenArgument &tensor : tensors()) {
-    SmallVector<tile::ExtentAttr> shape = {
-        prefixPrograms().perHead, kernel.batches(b.getContext(), query), e.dimension(state, 2)};
-    for (int64_t size : tensor.type.getShape().drop_front(3))
-      shape.push_back(e.number(size));
-    e.workspace(tensor, shape);
-  }
+  for (const HiddenArgument &tensor : tensors())
+    e.workspace(tensor, {prefixPrograms().perHead, kernel.batches(b.getContext(), query),
+                         e.dimension(state, 2)});
   e.stage(lowering.named("__prefix"), kernel.gridOf(b, prefixPrograms()));
   e.stage(info.name(), kernel.gridOf(b, mainPrograms()));
   tile::ChooseOp choice = e.choose(tile::ExtentBase::Segments, e.dimension(query, 1));

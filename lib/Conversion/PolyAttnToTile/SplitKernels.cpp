@@ -74,7 +74,7 @@ void SplitKernels::write(EntryBuilder &e, ArrayAttr programs) const {
   SmallVector<HiddenArgument> hidden = tensors();
   e.workspace(hidden[0], {splits, info.tensors.batches(lowering.b.getContext(), query), positions,
                           e.dimension(query, 2), e.number(partialColumns(info))});
-  e.workspace(hidden[1], {e.number(4)}, tile::WorkspaceFill::Launch);
+  e.workspace(hidden[1], {}, tile::WorkspaceFill::Launch);
   e.stage(info.name(), programs).setPerSplit(true);
   e.stage(lowering.named("__combine"), programs).setCombinesSplits(true);
   tile::ChooseOp choice = e.choose(tile::ExtentBase::Splits, positions);

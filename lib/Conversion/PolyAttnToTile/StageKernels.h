@@ -19,11 +19,21 @@
 
 namespace polyattn {
 
-/// Programs that share a head by its features (`splits`), and the kernel that adds up what they
-/// have (SplitKernels.cpp).
-class SplitKernels {
+/// One kind of them.
+class StageKernels {
 public:
-  explicit SplitKernels(const Lowering &lowering) : info(lowering.info), lowering(lowering) {}
+  explicit StageKernels(const Lowering &lowering) : info(lowering.info), lowering(lowering) {}
+
+protected:
+  const KernelInfo &info;
+  Lowering lowering;
+};
+
+/// Programs that share a head by its features (`splits`), and the kernel that adds up their parts
+/// (SplitKernels.cpp).
+class SplitKernels : public StageKernels {
+public:
+  using StageKernels::StageKernels;
   OpenKernel openMain() const;
   void build() const;
   void write(EntryBuilder &entry, mlir::ArrayAttr programs) const;
@@ -31,16 +41,13 @@ public:
 private:
   llvm::SmallVector<HiddenArgument> tensors() const;
   OpenKernel open(llvm::StringRef name) const;
-
-  const KernelInfo &info;
-  Lowering lowering;
 };
 
-/// Programs that share a head by its positions (`subsegments`), and the kernel that sums up what
-/// segments add to the state (SegmentKernels.cpp).
-class SegmentKernels {
+/// Programs that share a head by its positions (`subsegments`), and the kernel that computes the
+/// sums of the keys of segments (SegmentKernels.cpp).
+class SegmentKernels : public StageKernels {
 public:
-  explicit SegmentKernels(const Lowering &lowering) : info(lowering.info), lowering(lowering) {}
+  using StageKernels::StageKernels;
   OpenKernel openMain() const;
   void build() const;
   void write(EntryBuilder &entry) const;
@@ -51,16 +58,13 @@ private:
   SegmentContext segmentOf(const KernelFrame &frame, bool isPrefix) const;
   KernelPrograms prefixPrograms() const;
   KernelPrograms mainPrograms() const;
-
-  const KernelInfo &info;
-  Lowering lowering;
 };
 
 /// Final states that live in arguments, and the kernel that takes them there
 /// (PlacedStateKernels.cpp).
-class PlacedStateKernels {
+class PlacedStateKernels : public StageKernels {
 public:
-  explicit PlacedStateKernels(const Lowering &lowering) : info(lowering.info), lowering(lowering) {}
+  using StageKernels::StageKernels;
   /// The workspaces of the final states that live in arguments.
   llvm::SmallVector<HiddenArgument> tensors() const;
   /// The programs of the kernel that computes rows, where calls of few tokens have kernels of their
@@ -71,17 +75,13 @@ public:
   void writeStage(EntryBuilder &entry) const;
 
 private:
-  llvm::SmallVector<tile::ExtentAttr> sizesOf(size_t number) const;
   KernelPrograms programs() const;
-
-  const KernelInfo &info;
-  Lowering lowering;
 };
 
 /// Calls of few tokens whose states live in arguments (TokenKernels.cpp).
-class TokenKernels {
+class TokenKernels : public StageKernels {
 public:
-  explicit TokenKernels(const Lowering &lowering) : info(lowering.info), lowering(lowering) {}
+  using StageKernels::StageKernels;
   void build() const;
   void write(EntryBuilder &entry) const;
 
@@ -97,12 +97,9 @@ private:
   KernelPrograms fewPrograms() const;
   void buildFew() const;
   void buildVectors() const;
-
-  const KernelInfo &info;
-  Lowering lowering;
 };
 
-/// The kernel that adds up what the query heads of a group have of rows of keys (GroupSums.cpp).
+/// The kernel that adds up the rows of keys of a group's query heads (GroupSums.cpp).
 void buildGroupKernel(const Lowering &lowering);
 
 /// A number that is 0 in calls of at most so many tokens: times ceil((T - tokens) / more than any

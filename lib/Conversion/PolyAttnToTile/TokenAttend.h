@@ -11,14 +11,14 @@
 
 namespace polyattn {
 
-/// What a call of one token needs: features of queries and of keys, and values. As workspaces these
+/// Features of queries and of keys, and values, of a call of one token. As workspaces these
 /// are [B, H, D], [B, Hkv, D] and [B, Hkv, dv], as tiles of one batch and head rows.
 struct StepVectors {
   mlir::Value query, key, value;
 };
 
-/// What a program of one token, or of a token of many batches, does with one attend: its features,
-/// and what its query has of a state that is updated where it lives.
+/// One attend in a program of one token, or of a token of many batches: its features, and the
+/// product of its query and a state that is updated where it lives.
 class TokenAttend {
 public:
   explicit TokenAttend(AttendProgram &program)

@@ -115,8 +115,7 @@ void TokenKernels::write(EntryBuilder &e) const {
     e.stage(lowering.named("__few"), kernel.gridOf(lowering.b, fewPrograms()));
   tile::ExtentAttr batch = kernel.batches(lowering.b.getContext(), kernel.queryTensor);
   for (const auto &[tensor, ofQueries] : stepTensors())
-    e.workspace(tensor, {batch, e.dimension(ofQueries ? kernel.queryTensor : kernel.keyTensor, 2),
-                         e.number(tensor.type.getShape().back())});
+    e.workspace(tensor, {batch, e.dimension(ofQueries ? kernel.queryTensor : kernel.keyTensor, 2)});
   if (info.steps().getBatches())
     e.stage(lowering.named("__vectors"), kernel.gridOf(lowering.b, vectorPrograms()));
   e.stage(lowering.named("__step"), kernel.gridOf(lowering.b, info.programs()));

@@ -122,6 +122,22 @@ void TokenProgram::takeInFullBlock(TileBuilder &b) {
   });
 }
 
+/// Emits `update` in the program of the first query head that shares the states, then keeps the
+/// rows of its local block. All programs store zeros for positions that do not count.
+void TokenProgram::inUpdatingHead(TileBuilder &b, TileBuilder::Branch update, int64_t rowsOfZeros) {
+  const KernelFrame &frame = context.frame;
+  auto updateAndKeep = [&] {
+    update();
+    if (frame.cached)
+      storeCachedRows(b, info, context);
+  };
+  if (info.hasStatePerQuery())
+    updateAndKeep();
+  else
+    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), updateAndKeep);
+  storeZeros(b, info, context, rowsOfZeros);
+}
+
 void TokenProgram::buildStep(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   auto compute = [&] { stepToken(b, TokenFeatures::Computed); };
@@ -144,18 +160,11 @@ void TokenProgram::buildStep(TileBuilder &b) {
           stateOf(attend).clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
-    if (frame.cached)
-      storeCachedRows(b, info, context);
   };
-  if (info.hasStatePerQuery())
-    update();
-  else
-    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
-  storeZeros(b, info, context, kRowsOfZeros);
+  inUpdatingHead(b, update, /*rowsOfZeros=*/kRowsOfZeros);
 }
 
 void TokenProgram::buildFew(TileBuilder &b) {
-  const KernelFrame &frame = context.frame;
   auto update = [&] {
     for (StateProgram &state : states)
       state.begin(b);
@@ -164,12 +173,6 @@ void TokenProgram::buildFew(TileBuilder &b) {
       for (AttendOp attend : info.attends)
         stateOf(attend).store(b, placeOf(attend));
     });
-    if (frame.cached)
-      storeCachedRows(b, info, context);
   };
-  if (info.hasStatePerQuery())
-    update();
-  else
-    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
-  storeZeros(b, info, context, context.block);
+  inUpdatingHead(b, update, /*rowsOfZeros=*/context.block);
 }

@@ -29,6 +29,7 @@ public:
 private:
   /// Where a step has the features of its token from.
   enum class TokenFeatures { Computed, Loaded };
+  void inUpdatingHead(TileBuilder &builder, TileBuilder::Branch update, int64_t rowsOfZeros);
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;
   mlir::Value batchesFrom(TileBuilder &builder, mlir::Value first) const;

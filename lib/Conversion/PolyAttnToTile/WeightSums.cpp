@@ -68,17 +68,24 @@ void WeightSums::store(TileBuilder &b, const KernelFrame &frame) const {
   }
 }
 
-SmallVector<HiddenArgument> WeightSums::workspaces(TileBuilder &b, ArrayRef<WeightSum> sums,
-                                                   size_t first) {
+SmallVector<HiddenArgument> WeightSums::tensorsOf(TileBuilder &b, const KernelInfo &info,
+                                                  Stage stage) {
+  bool ofHeads = stage == Stage::Heads;
+  size_t next = info.firstSum + (ofHeads ? 0 : info.countSums());
   SmallVector<HiddenArgument> tensors;
-  for (const WeightSum &sum : sums) {
-    auto [rows, columns] = shapeOf(sum);
-    SmallVector<int64_t> shape = {ShapedType::kDynamic, ShapedType::kDynamic, rows};
-    if (!isVector(sum.gradient))
-      shape.push_back(columns);
-    tensors.push_back(
-        {"weight_sums" + std::to_string(first++), RankedTensorType::get(shape, b.getF32Type())});
-  }
+  auto add = [&](ArrayRef<WeightSum> sums) {
+    for (const WeightSum &sum : sums) {
+      auto [rows, columns] = shapeOf(sum);
+      SmallVector<int64_t> shape = {ShapedType::kDynamic, ShapedType::kDynamic, rows};
+      if (!isVector(sum.gradient))
+        shape.push_back(columns);
+      tensors.push_back(
+          {"weight_sums" + std::to_string(next++), RankedTensorType::get(shape, b.getF32Type())});
+    }
+  };
+  add(info.sums);
+  if (ofHeads && info.beside)
+    add(info.beside->sums);
   return tensors;
 }
 
@@ -126,9 +133,9 @@ WeightReduction::WeightReduction(ArrayRef<KernelInfo> kernels) : tensors(kernels
     }
   };
   for (const KernelInfo &kernel : kernels)
-    for (int64_t i = 0; i < kernel.countKernels(); ++i) {
+    for (Stage stage : kernel.stages()) {
       addKernel(kernel);
-      if (i == 0 && kernel.beside)
+      if (stage == Stage::Heads && kernel.beside)
         addKernel(*kernel.beside);
     }
 }

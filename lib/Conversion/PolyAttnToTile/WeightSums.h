@@ -34,10 +34,10 @@ public:
   /// Stores the sums of the program, each in a workspace of its own.
   void store(TileBuilder &builder, const KernelFrame &frame) const;
 
-  /// What the programs of a kernel store: [parts, heads] of each sum. `first` is the number of the
-  /// entry's sums before.
-  static llvm::SmallVector<HiddenArgument> workspaces(TileBuilder &builder,
-                                                      llvm::ArrayRef<WeightSum> sums, size_t first);
+  /// The workspaces of a kernel's sums, [parts, heads] of each: those of its body and then of the
+  /// region `beside`, or of the kernel that adds up groups of heads.
+  static llvm::SmallVector<HiddenArgument> tensorsOf(TileBuilder &builder, const KernelInfo &info,
+                                                     Stage stage);
   /// The bytes that a program stores.
   static int64_t bytesOf(llvm::ArrayRef<WeightSum> sums);
 

@@ -36,7 +36,7 @@ public:
     std::optional<ThreadLayout> layout;
     /// The bytes come some time after the phase, unless their threads wait for them.
     bool isCopy = false;
-    /// How many groups of copies are closed after that of this one, at least; -1 while its own is
+    /// The least number of groups that are closed after the group of this copy; -1 while that is
     /// open.
     int64_t laterGroups = -1;
   };

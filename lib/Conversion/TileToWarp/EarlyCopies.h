@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block of ops loads what it needs step by step. Where each step waits for its own loads, the
-// latency of device memory is paid for each; where the loads come first, once. A load that moves up
-// takes its shared memory for longer, so that each goes as far as there is room.
+// The steps of a block of ops load their operands one after another. If each step waits for its own
+// loads, the block pays the latency of device memory for each step. If the loads come first, it
+// pays once. A load that moves up takes its shared memory for longer. So each moves up as far as
+// there is room.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_EARLYCOPIES_H
@@ -47,7 +48,7 @@ private:
   MemoryUse use;
   Fits fits;
   llvm::DenseSet<mlir::Operation *> copies, moved;
-  /// Ops, and what stood behind them.
+  /// Ops that have moved, and the op that stood behind each.
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::Operation *>> moves;
 };
 

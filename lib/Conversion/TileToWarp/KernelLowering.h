@@ -31,7 +31,7 @@ using Values = llvm::SmallVector<mlir::Value>;
 /// Alignment of everything in shared memory: once around the banks, in bytes.
 inline constexpr int64_t kAlignment = 128;
 
-/// What a kernel has asked of shared memory, and when: moments are numbers of requests before.
+/// The requests of a kernel for shared memory. A moment is the number of requests before it.
 struct MemoryUse {
   struct Load {
     int64_t request; // -1 where its elements are loaded where they are needed
@@ -177,7 +177,7 @@ private:
   bool canCopy(mlir::Value value, const TileMemory &storage);
   /// Starts the copies where the tensor's rows are aligned, else moves elements.
   void copyTile(mlir::Value value, const TileMemory &storage);
-  /// Ends a group of copies, which others can be started after and not be waited for with it.
+  /// Ends a group of copies. A wait for it does not wait for groups that start after it.
   void closeCopies();
 
   //===--- Copies of the next block (Pipeline.cpp) --------------------------===//

@@ -36,7 +36,7 @@ static LogicalResult checkOps(tile::KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-/// What a multiprocessor has left for its L1 cache when CTAs take all of its shared memory.
+/// The size of the L1 cache when CTAs take all of a multiprocessor's shared memory.
 static constexpr int64_t kLeastCacheBytes = 28 * 1024;
 
 /// The bytes of tables that name the factors of features. Features that products form in registers
