@@ -28,6 +28,10 @@ bool polyattn::areGiven(Value decay, ArrayRef<Value> states) {
          llvm::all_of(states, [](Value state) { return !state || AddStatesOp::isGiven(state); });
 }
 
+bool polyattn::isDecayOfFeatures(Value decay) {
+  return decay && cast<RankedTensorType>(decay.getType()).getRank() == 4;
+}
+
 LogicalResult AddStatesOp::verify() {
   auto type = cast<RankedTensorType>(getResult().getType());
   bool isStateType = (type.getRank() == 3 || type.getRank() == 4) &&
@@ -41,7 +45,7 @@ LogicalResult AddStatesOp::verify() {
            << getStates().size() << " of types " << getStates().getTypes() << " for " << type;
   // Their other operands that are tensors are arguments.
   for (Operation *user : getResult().getUsers())
-    if (!isa<AttendOp, AttendBackwardOp, DecayGradientOp, StateOp>(user))
+    if (!isa<AttendOp, AttendBackwardOp, DecayGradientOp, StateUpdateInterface>(user))
       return emitOpError("C2: only attends and gradients take a sum of states, but ")
              << user->getName() << " uses it";
   return success();

@@ -250,6 +250,8 @@ LogicalResult AttendBackwardOp::verify() {
                           getMask() == Mask::Full || !getBlock() || int64_t(*getBlock()) < 1))
     return emitOpError("C3: local vectors have equal structures, the mask causal or anticausal and "
                        "a block");
+  if (isDecayOfFeatures(getDecay()))
+    return emitOpError("C4: a decay of each feature has no gradient yet");
   if (failed(verifyDecay(*this, "C4", "C4")) || failed(verifyBlockStates(*this)))
     return failure();
   bool hasStates = getInitialState() || getFinalGradient();

@@ -168,7 +168,8 @@ static LogicalResult verifyStates(AttendOp op) {
 }
 
 GivenState AttendOp::getGivenState() {
-  auto stateOp = getState() ? getState().getDefiningOp<StateOp>() : StateOp();
+  auto stateOp =
+      getState() ? getState().getDefiningOp<StateUpdateInterface>() : StateUpdateInterface();
   if (stateOp)
     return {stateOp.getInitialState(), stateOp.getInitialNormalizer(),
             stateOp.getInitialTransposed()};
@@ -176,9 +177,10 @@ GivenState AttendOp::getGivenState() {
 }
 
 bool AttendOp::hasInitialState() {
-  return getInitialState() || (getState() && llvm::any_of(statesIn(getState()), [](StateOp state) {
-                                 return bool(state.getInitialState());
-                               }));
+  return getInitialState() ||
+         (getState() && llvm::any_of(statesIn(getState()), [](StateUpdateInterface state) {
+            return bool(state.getInitialState());
+          }));
 }
 
 /// What the state that an attend reads has to be.
@@ -270,6 +272,24 @@ static LogicalResult verifyProducts(AttendOp op) {
   return success();
 }
 
+bool AttendOp::hasDecayOfFeatures() { return isDecayOfFeatures(getDecay()); }
+
+static LogicalResult verifyDecayOfFeatures(AttendOp op) {
+  if (!op.hasDecayOfFeatures())
+    return success();
+  if (op.getMask() != Mask::Causal || op.getLocalQuery() || op.getOfKeys() ||
+      !op.getNormalizer().allowsState())
+    return op.emitOpError("C20: a decay of each feature needs the mask causal and a state, and is "
+                          "not for local vectors or `of_keys`");
+  if (op.getProducts() || op.getStateEvery() || op.getInitialTransposed())
+    return op.emitOpError("C20: attends with a decay of each feature have no gradients yet, nor "
+                          "what gradients are made of");
+  if (op.getState() && !op.getState().getDefiningOp<ChannelStateOp>())
+    return op.emitOpError("C20: a decay of each feature is that of a `channel_state`, which is "
+                          "read as it is");
+  return success();
+}
+
 LogicalResult AttendOp::verify() {
   if (!hasOneOfEach(getProperties().operandSegmentSizes))
     return emitOpError(kOneOfEach);
@@ -302,8 +322,9 @@ LogicalResult AttendOp::verify() {
                        "the row's largest score has more than two");
   if (getOfKeys() && divides)
     return emitOpError("C16: a sum over query heads has `normalize <none>`");
-  if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyProducts(*this)) ||
-      failed(verifyBlockStates(*this)) || failed(verifyStateThatIsRead(*this)))
+  if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyDecayOfFeatures(*this)) ||
+      failed(verifyProducts(*this)) || failed(verifyBlockStates(*this)) ||
+      failed(verifyStateThatIsRead(*this)))
     return failure();
   return verifyStates(*this);
 }
@@ -336,7 +357,10 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
                        "non-negative map, or say `signed_scores` if that is meant");
   bool hasState = getInitialState() || getFinalState() || getStateEvery();
-  if (hasState && (hasAbsoluteScore(getQuery()) || hasAbsoluteScore(getKey())))
+  bool isAbsolute = hasAbsoluteScore(getQuery()) || hasAbsoluteScore(getKey());
+  if (hasState && isAbsolute)
     return emitOpError("C9: an odd power of |score| has no features and so no state");
+  if (hasDecayOfFeatures() && isAbsolute)
+    return emitOpError("C20: an odd power of |score| has no features that decay");
   return success();
 }

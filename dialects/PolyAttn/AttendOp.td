@@ -36,7 +36,9 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     `final_state` the one before the first, g_0 S_0.
 
     `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per
-    head [Hg]; `decay_factors` is a list of g itself, one number per head. Hg is the
+    head [Hg], or per token and feature [B, T, Hg, D]: g_i is then a vector that multiplies the rows of S
+    and the elements of z (gated linear attention, Yang et al. 2024, equation 3), and the score of a pair
+    is the sum over features of query, key and the numbers between. `decay_factors` is a list of g itself, one number per head. Hg is the
     number of key heads, or of query heads with `gate_heads = q`. `grouping` says which
     key head serves a query head h where the numbers of heads differ: h / (H / Hkv)
     (`block`) or h mod Hkv (`interleaved`). Without it they may not differ.
@@ -83,7 +85,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative, or
         `signed_scores` says that the denominator may vanish or change its sign.
     C6: a decay needs an order, so not the full mask; it is a tensor or a list, not both.
-    C7: a decay is f32 of shape [B, T, H] or [H]; factors are in (0, 1].
+    C7: a decay is f32 of shape [B, T, H], [H] or [B, T, H, D] for D features; factors are in (0, 1].
     C8: a state is f32 of shape [B, H, D, dv], or the transpose where `initial_transposed` says so, its
         normalizer part [B, H, D]; the latter is given where, and only where, there is a normalizer.
     C9: a state is asked for only where D is small enough to hold one (at most 2^24
@@ -108,6 +110,9 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C19: with `state`, an initial state is that state's own operand, and there are no `block_states`; the
         state has the query's features, the value's width, and a normalizer where, and only where, there is
         one.
+    C20: a decay of each feature needs the mask causal and scores that have features; it is not for local
+        vectors, `of_keys`, `products`, `state_every` and `initial_transposed`. The `state` is a
+        `channel_state`.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -133,6 +138,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     static constexpr int64_t kMaxStateWidth = int64_t(1) << 24;
     double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
     bool hasDecay() { return getDecay() || getDecayFactors(); }
+    /// Whether each feature has a decay of its own.
+    bool hasDecayOfFeatures();
     /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
     ::llvm::SmallVector<int64_t, 2> initialStateSizes();
     /// The state and, with a normalizer, its part of it; none where they are not asked for.

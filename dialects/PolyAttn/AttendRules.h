@@ -19,6 +19,9 @@ bool isStateOrColumn(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
 /// Values that are null are not there.
 bool areGiven(mlir::Value decay, llvm::ArrayRef<mlir::Value> states);
 
+/// Whether a decay is one of each feature, [B, T, H, D]. It may be null.
+bool isDecayOfFeatures(mlir::Value decay);
+
 /// Parses `causal`, `anticausal` or `full` as the attribute `mask`.
 mlir::ParseResult parseMask(mlir::OpAsmParser &parser, mlir::OperationState &result);
 
@@ -58,13 +61,16 @@ mlir::LogicalResult verifyDecay(Op op, llvm::StringRef form, llvm::StringRef sha
     return op.emitOpError(form) << ": a decay needs a mask with an order, which `full` has not";
   if (op.getDecay()) {
     auto tensor = mlir::cast<mlir::RankedTensorType>(op.getDecay().getType());
-    bool shapeFits = (tensor.getRank() == 3 || tensor.getRank() == 1) &&
-                     llvm::all_of(tensor.getShape(), mlir::ShapedType::isDynamic);
+    int64_t features = op.getKey().getType().getWidth();
+    bool ofFeatures = isDecayOfFeatures(op.getDecay());
+    llvm::ArrayRef<int64_t> heads = tensor.getShape().take_front(3);
+    bool shapeFits = (tensor.getRank() == 3 || tensor.getRank() == 1 || ofFeatures) &&
+                     llvm::all_of(heads, mlir::ShapedType::isDynamic) &&
+                     (!ofFeatures || tensor.getShape().back() == features);
     if (!tensor.getElementType().isF32() || !shapeFits)
-      return op.emitOpError(shape) << ": a decay is tensor<?x?x?xf32>, per token and head, or "
-                                      "tensor<?xf32>, per head; a decay per channel is not "
-                                      "expressible; got "
-                                   << tensor;
+      return op.emitOpError(shape) << ": a decay is tensor<?x?x?xf32>, per token and head, "
+                                      "tensor<?xf32>, per head, or tensor<?x?x?x"
+                                   << features << "xf32>, per token and feature; got " << tensor;
     return mlir::success();
   }
   llvm::ArrayRef<double> factors = *op.getDecayFactors();

@@ -122,15 +122,32 @@ static bool hasShapeOfDecayOrState(RankedTensorType tensor) {
                       [](int64_t n) { return !ShapedType::isDynamic(n) && n > 0; });
 }
 
+/// Whether a tensor has the shape of a sequence, [B, T, H, d], or of a decay of each feature.
+static bool isSequenceShaped(RankedTensorType tensor) {
+  return tensor && tensor.getRank() == 4 && ShapedType::isDynamic(tensor.getShape()[2]) &&
+         !ShapedType::isDynamic(tensor.getShape()[3]);
+}
+
+/// Whether an f32 tensor [B, T, H, d] stands beside sequences of another type, as only decays do.
+static bool isBesideOtherSequences(BlockArgument argument) {
+  auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+  return isSequenceShaped(tensor) && tensor.getElementType().isF32() &&
+         llvm::any_of(argument.getOwner()->getArgumentTypes(), [](Type type) {
+           auto other = dyn_cast<RankedTensorType>(type);
+           return isSequenceShaped(other) && !other.getElementType().isF32();
+         });
+}
+
 /// True where the value is used as a decay or a state only. Of an argument that nobody uses, as
 /// when the attend that did has gone, the shape says it.
 bool AttentionOp::isDecayOrState(BlockArgument argument) {
   if (argument.use_empty())
-    return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType()));
+    return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType())) ||
+           isBesideOtherSequences(argument);
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
     // Their operands that are tensors are nothing else.
-    return isa<AttendOp, AttendBackwardOp, DecayGradientOp, AddStatesOp, KeepOp, StateOp>(
-        use.getOwner());
+    return isa<AttendOp, AttendBackwardOp, DecayGradientOp, AddStatesOp, KeepOp,
+               StateUpdateInterface>(use.getOwner());
   });
 }
 

@@ -39,6 +39,8 @@ struct GivenState {
 #define GET_ATTRDEF_CLASSES
 #include "dialects/PolyAttn/PolyAttnAttrs.h.inc"
 
+#include "dialects/PolyAttn/StateUpdateInterface.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.h.inc"
 

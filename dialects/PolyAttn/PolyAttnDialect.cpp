@@ -27,6 +27,7 @@ using namespace polyattn;
 #include "dialects/PolyAttn/PolyAttnAttrs.cpp.inc"
 
 #include "dialects/PolyAttn/FeatureOpInterface.cpp.inc"
+#include "dialects/PolyAttn/StateUpdateInterface.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
 

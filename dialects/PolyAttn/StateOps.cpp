@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/AttendRules.h"
 #include "dialects/PolyAttn/AttributeSyntax.h"
+#include "dialects/PolyAttn/StateTerms.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
 
@@ -53,12 +54,13 @@ LogicalResult StateType::verify(function_ref<InFlightDiagnostic()> emitError, in
 }
 
 //===----------------------------------------------------------------------===//
-// state
+// state, channel_state
 //===----------------------------------------------------------------------===//
 
 /// key %k value %v (decay %g)? (initial %s)? (initial_normalizer %z)?
 ///   (`causal` | `anticausal` | `full`) attr-dict `:` types
-ParseResult StateOp::parse(OpAsmParser &parser, OperationState &result) {
+ParseResult polyattn::parseStateUpdate(OpAsmParser &parser, OperationState &result,
+                                       StringAttr sizesName) {
   OperandSegments segments{{}, {1, 1, 0, 0, 0}, parser.getCurrentLocation()};
   auto &operands = segments.operands;
   if (parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
@@ -66,23 +68,22 @@ ParseResult StateOp::parse(OpAsmParser &parser, OperationState &result) {
       segments.parseOptional(parser, "decay", 2) || segments.parseOptional(parser, "initial", 3) ||
       segments.parseOptional(parser, "initial_normalizer", 4) || parseMask(parser, result))
     return failure();
-  if (parseEndOfSegments(
-          parser, result, segments, getOperandSegmentSizesAttrName(result.name),
-          [](int64_t i) { return i < 2 ? OperandKind::Feature : OperandKind::Tensor; }))
-    return failure();
-  return inferParsedTypes<StateOp>(parser, result);
+  return parseEndOfSegments(parser, result, segments, sizesName, [](int64_t i) {
+    return i < 2 ? OperandKind::Feature : OperandKind::Tensor;
+  });
 }
 
-void StateOp::print(OpAsmPrinter &printer) {
-  printer << " key " << getKey() << " value " << getValue();
-  printOptionalOperand(printer, "decay", getDecay());
-  printOptionalOperand(printer, "initial", getInitialState());
-  printOptionalOperand(printer, "initial_normalizer", getInitialNormalizer());
-  printer << " " << stringifyMask(getMask());
-  printOptionalAttributes(printer, (*this)->getAttrs(),
-                          {getOperandSegmentSizesAttrName(), getMaskAttrName()});
+void polyattn::printStateUpdate(OpAsmPrinter &printer, StateUpdateInterface op,
+                                StringAttr sizesName) {
+  printer << " key " << op.getKey() << " value " << op.getValue();
+  printOptionalOperand(printer, "decay", op.getDecay());
+  printOptionalOperand(printer, "initial", op.getInitialState());
+  printOptionalOperand(printer, "initial_normalizer", op.getInitialNormalizer());
+  printer << " " << stringifyMask(op.getMask());
+  printOptionalAttributes(printer, op->getAttrs(),
+                          {sizesName, StringAttr::get(op.getContext(), "mask")});
   printer << " : ";
-  printFeatureTypes(printer, *this, getOperandTypes());
+  printFeatureTypes(printer, op, op->getOperandTypes());
 }
 
 /// A state's type, or a diagnostic that begins with the constraint's name.
@@ -99,41 +100,35 @@ static LogicalResult addState(MLIRContext *context, std::optional<Location> loc,
   return success();
 }
 
-LogicalResult StateOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                                        Adaptor op, SmallVectorImpl<Type> &results) {
-  ArrayRef<int32_t> sizes = op.getProperties().operandSegmentSizes;
-  if (sizes[0] != 1 || sizes[1] != 1 ||
+LogicalResult polyattn::inferState(MLIRContext *context, std::optional<Location> loc,
+                                   ArrayRef<int32_t> sizes, ValueRange operands, bool normalizer,
+                                   bool needsDecay, SmallVectorImpl<Type> &results) {
+  if (sizes[0] != 1 || sizes[1] != 1 || (needsDecay && sizes[2] != 1) ||
       llvm::any_of(sizes.drop_front(2), [](int32_t size) { return size > 1; }))
-    return emitOptionalError(loc, "expected one key, one value and at most one of each other "
-                                  "operand");
-  return addState(context, loc, "C3", cast<FeatureType>(op.getKey().getType()).getWidth(),
-                  cast<FeatureType>(op.getValue().getType()).getWidth(), op.getNormalizer(),
-                  results);
-}
-
-SmallVector<int64_t, 2> StateOp::initialStateSizes() {
-  SmallVector<int64_t, 2> sizes = {getKey().getType().getWidth(), getValue().getType().getWidth()};
-  if (getInitialTransposed())
-    std::swap(sizes[0], sizes[1]);
-  return sizes;
+    return emitOptionalError(loc,
+                             "expected one key, one value and at most one of each other "
+                             "operand",
+                             needsDecay ? ", and a decay" : "");
+  return addState(context, loc, "C3", cast<FeatureType>(operands[0].getType()).getWidth(),
+                  cast<FeatureType>(operands[1].getType()).getWidth(), normalizer, results);
 }
 
 /// Whether two ops have the same recurrence but for the block, whose meaning is the op's.
-template <typename Op> static bool haveEqualSteps(StateOp state, Op other) {
+template <typename Op> static bool haveEqualSteps(StateUpdateInterface state, Op other) {
   return state.getMask() == other.getMask() && state.getDecay() == other.getDecay() &&
-         state.getDecayFactorsAttr() == other.getDecayFactorsAttr() &&
-         state.getGateHeadsAttr() == other.getGateHeadsAttr() &&
-         state.getGroupingAttr() == other.getGroupingAttr() &&
-         state.getOfKeys() == other.getOfKeys();
+         state.getDecayFactors() == other.getDecayFactors() &&
+         state.getGateHeads() == other.getGateHeads() &&
+         state.getGrouping() == other.getGrouping() && state.getOfKeys() == other.getOfKeys();
 }
 
 bool StateOp::hasRecurrenceOf(StateOp other) {
   return haveEqualSteps(*this, other) && getBlockAttr() == other.getBlockAttr();
 }
 
-bool StateOp::hasRecurrenceOfAttend(AttendOp attend) {
-  IntegerAttr block = attend.getLocalQuery() ? attend.getBlockAttr() : IntegerAttr();
-  return haveEqualSteps(*this, attend) && getBlockAttr() == block;
+bool polyattn::hasRecurrenceOfAttend(StateUpdateInterface state, AttendOp attend) {
+  std::optional<uint64_t> block =
+      attend.getLocalQuery() ? attend.getBlock() : std::optional<uint64_t>();
+  return haveEqualSteps(state, attend) && state.getBlock() == block;
 }
 
 LogicalResult StateOp::verify() {
@@ -144,11 +139,25 @@ LogicalResult StateOp::verify() {
   if (getLastApart() && (getNormalizer() || getValue().getType().getWidth() < 1))
     return emitOpError("C5: `last_apart` keeps the value's last element where a normalizer would "
                        "be, and there is one");
+  if (isDecayOfFeatures(getDecay()))
+    return emitOpError("C1: a decay of each feature is that of a `channel_state`");
   if (failed(verifyDecay(*this, "C1", "C1")))
     return failure();
   if (getInitialState() && !isOrdered())
     return emitOpError("C2: an initial state needs the mask causal or anticausal");
   return verifyInitialState(*this, getNormalizer(), "C2");
+}
+
+LogicalResult ChannelStateOp::verify() {
+  if (!areGiven(getDecay(), {getInitialState(), getInitialNormalizer()}))
+    return emitOpError("C2: a decay or an initial state must be an argument of the attention");
+  if (getMask() != Mask::Causal)
+    return emitOpError("C4: a decay of each feature needs the mask causal");
+  if (!isDecayOfFeatures(getDecay()))
+    return emitOpError("C1: expected a decay of each feature, [B, T, H, D]; that of heads is a "
+                       "`state`'s");
+  return failure(failed(verifyDecay(*this, "C1", "C1")) ||
+                 failed(verifyInitialState(*this, getNormalizer(), "C2")));
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,11 +8,38 @@
 #define POLYATTN_STATE_OPS
 
 include "dialects/PolyAttn/PolyAttnBase.td"
+include "dialects/PolyAttn/StateUpdateInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def PolyAttn_StateOp : PolyAttn_Op<"state",
-    [Pure, PolyAttn_InAttentionOrKernel, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+/// An op that gives the state of a recurrence. The operands are a key, a value, the transition's
+/// logarithms, an initial state and an initial normalizer, of which all but the first two may lack.
+class PolyAttn_StateUpdateOp<string mnemonic>
+    : PolyAttn_Op<mnemonic, [Pure, PolyAttn_InAttentionOrKernel, AttrSizedOperandSegments,
+                             InferTypeOpAdaptor, PolyAttn_StateUpdateInterface]> {
+  let results = (outs PolyAttn_StateType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
+                                         ::mlir::OperationState &result) {
+      if (parseStateUpdate(parser, result, getOperandSegmentSizesAttrName(result.name)))
+        return ::mlir::failure();
+      return inferParsedTypes<$cppClass>(parser, result);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) {
+      printStateUpdate(printer, *this, getOperandSegmentSizesAttrName());
+    }
+    ::mlir::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> loc, Adaptor op,
+        ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      return inferState(context, loc, op.getProperties().operandSegmentSizes, op.getOperands(),
+                        op.getNormalizer(), kNeedsDecay, results);
+    }
+  }];
+}
+
+def PolyAttn_StateOp : PolyAttn_StateUpdateOp<"state"> {
   let summary = "the sum over keys of features times values";
   let description = [{
     The recurrence of an attend, as a value. Under the mask `causal` and with the decay g
@@ -47,20 +74,57 @@ def PolyAttn_StateOp : PolyAttn_Op<"state",
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads, OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     UnitAttr:$initial_transposed, UnitAttr:$of_keys, OptionalAttr<I64Attr>:$block,
     UnitAttr:$last_apart);
-  let results = (outs PolyAttn_StateType:$result);
-  let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
-    bool hasDecay() { return getDecay() || getDecayFactors(); }
-    bool isOrdered() { return getMask() != Mask::Full; }
-    /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
-    ::llvm::SmallVector<int64_t, 2> initialStateSizes();
-    /// Whether the state, which belongs to a key head, is the sum over the query heads that it serves.
-    bool isSumOfHeads() { return getOfKeys() && getGateHeads() != GateHeads::Q; }
+    static constexpr bool kNeedsDecay = false;
+    bool hasDecayOfFeatures() { return false; }
     /// Whether both are sums over the same keys with the same decay, whatever is summed up.
     bool hasRecurrenceOf(StateOp other);
-    /// Whether the sums are those of an attend's mask, decay and heads.
-    bool hasRecurrenceOfAttend(AttendOp attend);
+  }];
+}
+
+def PolyAttn_ChannelStateOp : PolyAttn_StateUpdateOp<"channel_state"> {
+  let summary = "the sum over keys of features times values, each feature with a decay of its own";
+  let description = [{
+    The recurrence of gated linear attention (Yang et al. 2024, equation 3): with g a vector of numbers, one
+    for each feature,
+
+        S_i = diag(g_i) S_{i-1} + key_i value_i^T
+        z_i = g_i * z_{i-1} + key_i                element by element, with `normalizer`
+
+    The decay has the logarithms of g. `initial`, `gate_heads` and `grouping` mean what they mean for an
+    attend. The score of a pair is no number times <query_i, key_j>, but the sum over features c of
+    query_ic key_jc g_{j+1,c} ... g_{i,c}.
+
+    C1: the decay is f32 of shape [B, T, H, D] for D features.
+    C2: an initial state has the shape that `attend` C8 says; the decay and the initial state are arguments.
+    C3: there are at most 2^24 features.
+    C4: the mask is causal.
+
+    ```mlir
+    polyattn.attention @gated(%k: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x64xf32>, %g: tensor<?x?x?x64xf32>)
+        -> (o: tensor<?x?x?x64xf32>) {
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %c = read %v : tensor<?x?x?x64xf32> -> [64]
+      %s = channel_state key %b value %c decay %g causal : [64], [64], tensor<?x?x?x64xf32>
+      %o = attend query %b key %b value %c decay %g state %s causal normalize <none>
+        : [64], [64], [64], tensor<?x?x?x64xf32>, !polyattn.state<64x64>
+      return %o : [64]
+    }
+    ```
+  }];
+  let arguments = (ins
+    PolyAttn_FeatureType:$key, PolyAttn_FeatureType:$value, AnyRankedTensor:$decay,
+    Optional<AnyRankedTensor>:$initial_state, Optional<AnyRankedTensor>:$initial_normalizer,
+    PolyAttn_MaskAttr:$mask, UnitAttr:$normalizer, OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+    OptionalAttr<PolyAttn_GroupingAttr>:$grouping);
+  let extraClassDeclaration = [{
+    static constexpr bool kNeedsDecay = true;
+    bool hasDecayOfFeatures() { return true; }
+    ::std::optional<::llvm::ArrayRef<double>> getDecayFactors() { return ::std::nullopt; }
+    bool getInitialTransposed() { return false; }
+    bool getLastApart() { return false; }
+    bool getOfKeys() { return false; }
+    ::std::optional<uint64_t> getBlock() { return ::std::nullopt; }
   }];
 }
 

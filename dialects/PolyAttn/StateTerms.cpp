@@ -14,7 +14,7 @@ using namespace polyattn;
 static StateType typeOf(Value state) { return cast<StateType>(state.getType()); }
 
 bool StateTerm::isWhole() const {
-  StateType type = typeOf(state);
+  StateType type = state.getSums().getType();
   return !isTransposed && features == type.getFeatures() && values == type.getWidth();
 }
 
@@ -30,7 +30,7 @@ static std::optional<StateTerm> rowsOf(StateTerm term, int64_t first, int64_t co
 }
 
 SmallVector<StateTerm> polyattn::termsOf(Value state) {
-  if (auto own = state.getDefiningOp<StateOp>()) {
+  if (auto own = state.getDefiningOp<StateUpdateInterface>()) {
     StateType type = typeOf(state);
     return {{own, 0, type.getFeatures(), 0, type.getWidth()}};
   }
@@ -70,13 +70,13 @@ Value polyattn::pairsOf(Value state) {
   return pairs ? pairs.getState() : Value();
 }
 
-SmallVector<StateOp> polyattn::statesIn(Value state) {
+SmallVector<StateUpdateInterface> polyattn::statesIn(Value state) {
   llvm::SetVector<Value> values;
   values.insert(state);
-  SmallVector<StateOp> states;
+  SmallVector<StateUpdateInterface> states;
   for (size_t next = 0; next < values.size(); ++next) {
     Operation *op = values[next].getDefiningOp();
-    if (auto own = dyn_cast<StateOp>(op))
+    if (auto own = dyn_cast<StateUpdateInterface>(op))
       states.push_back(own);
     else
       values.insert(op->operand_begin(), op->operand_end());
@@ -84,7 +84,7 @@ SmallVector<StateOp> polyattn::statesIn(Value state) {
   return states;
 }
 
-SmallVector<AttendOp> polyattn::readersOf(StateOp state) {
+SmallVector<AttendOp> polyattn::readersOf(StateUpdateInterface state) {
   llvm::SetVector<Operation *> users(state->user_begin(), state->user_end());
   SmallVector<AttendOp> readers;
   for (size_t next = 0; next < users.size(); ++next)

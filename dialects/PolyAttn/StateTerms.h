@@ -11,12 +11,12 @@
 
 namespace polyattn {
 
-/// A block of the sums of a `state` op, as it stands in a view of that state.
+/// A block of the sums of an op that gives a state, as it stands in a view of that state.
 struct StateTerm {
-  mutable StateOp state;     // its accessors are not const
-  int64_t feature, features; // of the state's features: the first one, and how many
-  int64_t value, values;     // of the elements of its values
-  bool isTransposed = false; // a row of the view is an element of a value
+  mutable StateUpdateInterface state; // its accessors are not const
+  int64_t feature, features;          // of the state's features: the first one, and how many
+  int64_t value, values;              // of the elements of its values
+  bool isTransposed = false;          // a row of the view is an element of a value
   double factor = 1;
   int64_t row = 0, column = 0; // of the view: where the block begins
 
@@ -32,10 +32,12 @@ llvm::SmallVector<StateTerm> termsOf(mlir::Value state);
 /// The view that pairs are unfolded of, where a state is that of a contraction, which may be
 /// scaled; null for any other.
 mlir::Value pairsOf(mlir::Value state);
-/// The `state` ops that a state is made of, each once.
-llvm::SmallVector<StateOp> statesIn(mlir::Value state);
+/// The ops whose sums a state is made of, each once.
+llvm::SmallVector<StateUpdateInterface> statesIn(mlir::Value state);
 /// The attends that read a state or a view of it, each once.
-llvm::SmallVector<AttendOp> readersOf(StateOp state);
+llvm::SmallVector<AttendOp> readersOf(StateUpdateInterface state);
+/// Whether the sums are those of an attend's mask, decay and heads.
+bool hasRecurrenceOfAttend(StateUpdateInterface state, AttendOp attend);
 
 } // namespace polyattn
 

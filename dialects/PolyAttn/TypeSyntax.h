@@ -40,6 +40,17 @@ void printFeatureOp(mlir::OpAsmPrinter &printer, mlir::Operation *op);
 mlir::ParseResult parseStateOperands(mlir::OpAsmParser &parser, mlir::OperationState &result);
 void printStateView(mlir::OpAsmPrinter &printer, mlir::Operation *op);
 
+/// The syntax of every op that gives a state, and its result's type. `sizesName` names the sizes of
+/// the operands' segments.
+mlir::ParseResult parseStateUpdate(mlir::OpAsmParser &parser, mlir::OperationState &result,
+                                   mlir::StringAttr sizesName);
+void printStateUpdate(mlir::OpAsmPrinter &printer, StateUpdateInterface op,
+                      mlir::StringAttr sizesName);
+mlir::LogicalResult inferState(mlir::MLIRContext *context, std::optional<mlir::Location> loc,
+                               llvm::ArrayRef<int32_t> sizes, mlir::ValueRange operands,
+                               bool normalizer, bool needsDecay,
+                               llvm::SmallVectorImpl<mlir::Type> &results);
+
 /// Operands of an op that has several segments of them, in the segments' order.
 struct OperandSegments {
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;

@@ -116,7 +116,7 @@ def Tile_RecurOp : Tile_Op<"recur", [AttrSizedOperandSegments]> {
     One step of a recurrence, S <- g S + k v^T and o + q^T S, over rows of a state where it lies. Each
     element of them is read once and written once. The rows run along the last dimension of the
     tensor but one, their elements along the last one; `key` and `query` have an element for each
-    row. Without a factor the rows keep what they have, without a key they are read only. With `before`
+    row. The factor is one number, or one for each row. Without it the rows keep what they have, without a key they are read only. With `before`
     the sums are of what the rows had before all that.
 
     Sums are f32, in the order of the rows for each element of the tensor, not for the result.

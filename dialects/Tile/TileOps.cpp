@@ -118,10 +118,14 @@ LogicalResult RecurOp::verify() {
       return success();
     return emitOpError("the ") << name << " must be " << type << ", not " << tile.getType();
   };
+  // One for each row, or one for all.
+  TileType factor = TileType::f32(getContext(), 1, 1);
+  if (getFactor() && getFactor().getType() == query)
+    factor = query;
   return failure(failed(wants(getKey(), query, "key")) ||
                  failed(wants(getValue(), result, "value")) ||
                  failed(wants(getAcc(), result, "accumulator")) ||
-                 failed(wants(getFactor(), TileType::f32(getContext(), 1, 1), "factor")));
+                 failed(wants(getFactor(), factor, "factor")));
 }
 
 //===----------------------------------------------------------------------===//

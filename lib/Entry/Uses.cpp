@@ -23,7 +23,7 @@ UseAnalysis::UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNu
       visitAttend(attend);
     else if (auto backward = dyn_cast<AttendBackwardOp>(op))
       visitBackward(backward);
-    else if (auto state = dyn_cast<StateOp>(op))
+    else if (auto state = dyn_cast<StateUpdateInterface>(op))
       visitState(state);
     else if (auto keep = dyn_cast<KeepOp>(op))
       kept.push_back(keep);
@@ -48,7 +48,8 @@ UseAnalysis::UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNu
   // Left behind by an attend that was removed.
   for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
     if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
-      bool isState = cast<RankedTensorType>(argument.getType()).getRank() == 4;
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(argument.getType()).getShape();
+      bool isState = shape.size() == 4 && !ShapedType::isDynamic(shape[2]);
       (isState ? use.state : use.decay) = true;
     }
   // Arguments that both sides read tie the symbols that index them.
@@ -78,7 +79,7 @@ void UseAnalysis::visitAttend(AttendOp attend) {
 }
 
 /// The attends that read a state say the rest of their sides.
-void UseAnalysis::visitState(StateOp state) {
+void UseAnalysis::visitState(StateUpdateInterface state) {
   bool ofKeys = state.getOfKeys();
   markSide(state.getKey(), ofKeys ? Side::Query : Side::Key);
   markSide(state.getValue(), ofKeys ? Side::Query : Side::Value);

@@ -39,7 +39,7 @@ private:
   enum class Side { Query, Key, Value };
 
   void visitAttend(AttendOp attend);
-  void visitState(StateOp state);
+  void visitState(StateUpdateInterface state);
   void visitBackward(AttendBackwardOp backward);
   void markGivenStates(mlir::Value decay, llvm::ArrayRef<mlir::Value> states, bool perQueryHead);
   void visitKept(KeepOp keep);

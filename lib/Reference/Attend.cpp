@@ -38,8 +38,8 @@ static bool isSumOfHeads(AttendOp op) {
 }
 
 static bool hasRowsOfKeys(AttendOp op) { return op.getOfKeys(); }
-static bool hasRowsOfKeys(StateOp op) { return op.getOfKeys(); }
-static Value localKeyOf(StateOp) { return {}; }
+static bool hasRowsOfKeys(StateUpdateInterface op) { return op.getOfKeys(); }
+static Value localKeyOf(StateUpdateInterface) { return {}; }
 template <typename Op> static Value localKeyOf(Op op) { return op.getLocalKey(); }
 static bool hasRowsOfKeys(AttendBackwardOp) { return false; }
 
@@ -51,18 +51,23 @@ template <typename Op> int64_t Evaluator::columnsOf(Op op) const {
   return hasRowsOfKeys(op) ? sizes.queries : sizes.keys;
 }
 
-template <typename Op> std::vector<double> Evaluator::gates(Op op, int64_t batch, int64_t head) {
+template <typename Op>
+void Evaluator::gatherGates(Op op, int64_t batch, int64_t head, HeadVectors &vectors) {
   int64_t gate = gateHeadOf(op, head), columns = columnsOf(op);
-  std::vector<double> result(columns, 0.0);
+  vectors.gates.assign(columns, 0.0);
   for (int64_t i = 0; i < columns && op.hasDecay(); ++i) {
     if (op.getDecayFactors()) {
-      result[i] = std::log((*op.getDecayFactors())[gate]);
+      vectors.gates[i] = std::log((*op.getDecayFactors())[gate]);
+      continue;
+    }
+    const Array &decay = tensors[op.getDecay()];
+    if (decay.rank() == 4) {
+      ArrayRef<double> gates = decay.row({batch, i, gate}, op.getKey().getType().getWidth());
+      vectors.featureGates.emplace_back(gates.begin(), gates.end());
     } else {
-      const Array &decay = tensors[op.getDecay()];
-      result[i] = decay.rank() == 1 ? decay.at({gate}) : decay.at({batch, i, gate});
+      vectors.gates[i] = decay.rank() == 1 ? decay.at({gate}) : decay.at({batch, i, gate});
     }
   }
-  return result;
 }
 
 /// Only rows of queries are selected.
@@ -87,9 +92,10 @@ void Evaluator::gatherColumns(Op op, int64_t batch, int64_t head, HeadVectors &v
     if (Value localKey = localKeyOf(op))
       vectors.localKey.push_back(at(localKey, site));
   }
-  vectors.gates = gates(op, batch, head);
+  gatherGates(op, batch, head, vectors);
 }
-template void Evaluator::gatherColumns(StateOp op, int64_t batch, int64_t head, HeadVectors &);
+template void Evaluator::gatherColumns(StateUpdateInterface op, int64_t batch, int64_t head,
+                                       HeadVectors &);
 
 template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64_t head) {
   HeadVectors vectors;
@@ -133,7 +139,7 @@ template <typename Op> State Evaluator::initialState(Op op, int64_t batch, int64
   return state;
 }
 template State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head);
-template State Evaluator::initialState(StateOp op, int64_t batch, int64_t head);
+template State Evaluator::initialState(StateUpdateInterface op, int64_t batch, int64_t head);
 
 /// score_scale times the score of a pair, from the local vectors or the others. The score is a
 /// number of its own, which may leave the range where the product does not.
@@ -146,8 +152,35 @@ double Evaluator::scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i
   return reference::rounded(kappa, terms);
 }
 
+/// Row i where each feature decays by itself (GLA, equation 3): the score of a pair is a sum over
+/// features of query, key and the gates between.
+Row Evaluator::scoreRowOfFeatures(AttendOp op, const HeadVectors &vectors, const State *initial,
+                                  int64_t i) {
+  Row row;
+  row.numerator.assign(op.getValue().getType().getWidth(), 0.0);
+  std::vector<double> query = expand(vectors.query[i]), between(query.size(), 0.0);
+  auto decayed = [&](size_t f) { return query[f] * std::exp(between[f]); };
+  for (int64_t j = i; j >= 0; --j) {
+    std::vector<double> key = expand(vectors.key[j]);
+    double score = 0;
+    for (size_t f = 0; f < query.size(); ++f) {
+      score += reference::rounded(decayed(f) * key[f], terms);
+      between[f] += vectors.featureGates[j][f];
+    }
+    row.add(op.scoreScale() * reference::rounded(score, terms), vectors.value[j], terms);
+  }
+  if (initial) {
+    for (size_t f = 0; f < query.size(); ++f)
+      query[f] = decayed(f);
+    initial->read(query, op.scoreScale(), row, terms);
+  }
+  return row;
+}
+
 /// Row i by its definition: a sum over the keys that the mask leaves.
 Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i) {
+  if (op.hasDecayOfFeatures())
+    return scoreRowOfFeatures(op, vectors, initial, i);
   Row row;
   row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
   bool anticausal = op.getMask() == Mask::Anticausal;
@@ -191,7 +224,7 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, RunningSt
       block = i;
     }
     if (op.hasDecay())
-      state.decay(vectors.decay(i, i));
+      state.pass(i);
     state.add(i, terms);
     if (op.getLocalQuery()) {
       std::vector<double> decays = vectors.decaysTo(i);
@@ -233,7 +266,7 @@ void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, RunningSta
       state.get().read(query, op.scoreScale(), row, terms);
     }
     if (op.hasDecay())
-      state.decay(vectors.decay(i, i));
+      state.pass(i);
     row.count = sizes.keys - i;
   }
 }
@@ -290,10 +323,10 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, Running
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.
     if (op.hasDecay() && !anticausal)
-      running.decay(vectors.decay(j, j));
+      running.pass(j);
     running.add(j, terms);
     if (op.hasDecay() && anticausal)
-      running.decay(vectors.decay(j, j));
+      running.pass(j);
   }
   State state = running.get();
   for (auto [f, row] : llvm::enumerate(state.sums))
@@ -330,7 +363,7 @@ void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, Running
     int64_t end = std::min(begin + layout.length, positions);
     for (; next < end; ++next) {
       if (op.hasDecay())
-        running.decay(vectors.decay(next, next));
+        running.pass(next);
       running.add(next, terms);
     }
     state = running.get();

@@ -20,6 +20,8 @@ struct HeadVectors {
   std::vector<FeatureValue<double>> query, key, localQuery, localKey;
   std::vector<std::vector<double>> value;
   std::vector<double> gates; // log g_i, zeros without a decay
+  /// The same of each feature; empty where features decay alike.
+  std::vector<std::vector<double>> featureGates;
 
   /// g_first ... g_i, 1 where first > i. What lies between is summed: a difference of two sums
   /// from the first position on would keep the digits of the strongest gate only.
@@ -154,7 +156,8 @@ public:
 private:
   /// Fails without a diagnostic where the work has been cancelled.
   mlir::LogicalResult attend(AttendOp op);
-  template <typename Op> std::vector<double> gates(Op op, int64_t batch, int64_t head);
+  template <typename Op> void gatherGates(Op op, int64_t batch, int64_t head, HeadVectors &vectors);
+  Row scoreRowOfFeatures(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
   double scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j, bool local);
   void recurrentRows(AttendOp op, const HeadVectors &vectors, RunningState state,
                      std::vector<Row> &rows);

@@ -246,6 +246,8 @@ LogicalResult checkDifferentiable(AttentionOp attention) {
     if (attend && attend.getNormalizer().needsRowMax())
       return op.emitError("a normalizer with `eps_mode = row_max` has no gradient: the row's "
                           "largest score is not differentiated");
+    if (attend && attend.hasDecayOfFeatures())
+      return op.emitError("a decay of each feature has no gradient yet");
     if (attend && attend.getOfKeys())
       return op.emitError(
           "an attend of keys has no gradient: it is what gradients are made of, and "

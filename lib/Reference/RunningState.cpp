@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunningState.h"
+#include "StateUpdates.h"
 #include "dialects/PolyAttn/StateTerms.h"
 
 using namespace mlir;
@@ -40,10 +41,10 @@ static State unfolded(const State &pairs, bool factorLast, State result) {
   return result;
 }
 
-/// What a view has of the sums that `sumsOf` gives of a `state` op.
-static State viewOf(Value value, llvm::function_ref<const State &(StateOp)> sumsOf) {
+/// What a view has of the sums that `sumsOf` gives of an op.
+static State viewOf(Value value, llvm::function_ref<const State &(StateUpdateInterface)> sumsOf) {
   Operation *op = value.getDefiningOp();
-  if (auto own = dyn_cast<StateOp>(op))
+  if (auto own = dyn_cast<StateUpdateInterface>(op))
     return sumsOf(own);
   SmallVector<State> parts;
   for (Value operand : op->getOperands())
@@ -86,19 +87,22 @@ RunningState::RunningState(Evaluator &evaluator, AttendOp op, const HeadVectors 
                                 owner.getValue().getType().getWidth());
   };
   if (!op.getState()) {
-    all.push_back({StateOp(), nullptr, initialOf(op)});
+    all.push_back({StateUpdateInterface(), nullptr, initialOf(op)});
     return;
   }
-  for (StateOp state : statesIn(op.getState())) {
+  for (StateUpdateInterface state : statesIn(op.getState())) {
     auto own = std::make_shared<HeadVectors>();
     evaluator.gatherColumns(state, batch, head, *own);
     all.push_back({state, std::move(own), initialOf(state)});
   }
 }
 
-void RunningState::decay(double factor) {
+void RunningState::pass(int64_t i) {
   for (Sums &sums : all)
-    sums.state.decay(factor);
+    if (sums.op)
+      passPosition(sums.op, vectorsOf(sums), i, sums.state);
+    else
+      passPosition(attend, vectors, i, sums.state);
 }
 
 void RunningState::add(int64_t j, const Rounding &terms) {
@@ -109,10 +113,10 @@ void RunningState::add(int64_t j, const Rounding &terms) {
 }
 
 const State &RunningState::get() {
-  bool isView = attend.getState() && !attend.getState().getDefiningOp<StateOp>();
+  bool isView = attend.getState() && !attend.getState().getDefiningOp<StateUpdateInterface>();
   if (!isView)
     return all[0].state;
-  view = viewOf(attend.getState(), [&](StateOp op) -> const State & {
+  view = viewOf(attend.getState(), [&](StateUpdateInterface op) -> const State & {
     return llvm::find_if(all, [&](const Sums &sums) { return sums.op == op; })->state;
   });
   return view;

@@ -20,7 +20,8 @@ public:
   RunningState(Evaluator &evaluator, AttendOp op, const HeadVectors &vectors, int64_t batch,
                int64_t head, bool begins);
 
-  void decay(double factor);
+  /// Takes the sums over position i: multiplies them by its transition.
+  void pass(int64_t i);
   /// Adds key j.
   void add(int64_t j, const Rounding &terms);
   /// What the attend reads now, until this changes.
@@ -28,7 +29,7 @@ public:
 
 private:
   struct Sums {
-    StateOp op; // null for those of the attend
+    StateUpdateInterface op; // null for those of the attend
     std::shared_ptr<const HeadVectors> own;
     State state;
   };

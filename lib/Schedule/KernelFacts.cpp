@@ -37,7 +37,8 @@ KernelFacts::KernelFacts(KernelOp kernel, Region &region)
     schedules.push_back(scheduleOf(attend));
     if (attend.getLocalQuery())
       run = int64_t(*attend.getBlock());
-    for (StateOp state : attend.getState() ? statesIn(attend.getState()) : SmallVector<StateOp>())
+    for (StateUpdateInterface state :
+         attend.getState() ? statesIn(attend.getState()) : SmallVector<StateUpdateInterface>())
       if (!llvm::is_contained(states, state))
         states.push_back(state);
   }
@@ -104,7 +105,8 @@ static bool mayHaveState(const KernelFacts &facts) {
 /// States are whole where they are kept, or seen by way of views.
 static bool needsWholeStates(const KernelFacts &facts) {
   return llvm::any_of(facts.attends, [](AttendOp attend) {
-    bool readsView = attend.getState() && !attend.getState().getDefiningOp<StateOp>() &&
+    bool readsView = attend.getState() &&
+                     !attend.getState().getDefiningOp<StateUpdateInterface>() &&
                      !pairsOf(attend.getState());
     return attend.getStateEvery() || readsView;
   });
@@ -123,8 +125,8 @@ int64_t KernelFacts::mostSplits() const {
 
 bool KernelFacts::canCutPositions() const {
   return !needsWholeHeads(*this) && !segment() && mask != Mask::Full && mayHaveState(*this) &&
-         llvm::all_of(states, [](StateOp state) {
-           return state.getResult().getType().getWidth() > int64_t(state.getLastApart());
+         llvm::all_of(states, [](StateUpdateInterface state) {
+           return state.getSums().getType().getWidth() > int64_t(state.getLastApart());
          });
 }
 

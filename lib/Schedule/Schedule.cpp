@@ -33,6 +33,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
   shape.needsState = attend.hasInitialState() || attend.getFinalState() || attend.getStateEvery();
   shape.isOrdered = attend.isOrdered();
+  shape.decaysFeatures = attend.hasDecayOfFeatures();
   if (Value localQuery = attend.getLocalQuery()) {
     shape.localBlock = *attend.getBlock();
     shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
@@ -264,6 +265,10 @@ StringRef polyattn::noChunks(AttendOp attend) {
   if (attend.getStateEvery() || attend.getBlockStates() || (attend.getOfKeys() && hasStates))
     return "the form `chunkwise` has no states after blocks, and no sums of states over heads: "
            "leave the schedule out";
+  if (attend.hasDecayOfFeatures())
+    return "the form `chunkwise` has pairs of a segment by scores, which a decay of each feature "
+           "has "
+           "not: leave the schedule out";
   if (isInvariant(entry->getParentOfType<ModuleOp>()))
     return "bits of the form `chunkwise` depend on where a call begins in its sequence, which "
            "those of an invariant kernel must not: leave the schedule out";
@@ -400,6 +405,8 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
 StringRef polyattn::noShortBlock(const AttentionShape &shape, int64_t length) {
   if (!shape.isOrdered)
     return "short blocks are for causal and anticausal attends";
+  if (shape.decaysFeatures)
+    return "short blocks have pairs by scores, which a decay of each feature has not";
   if (shape.needsState)
     return "short blocks have no state, but one is given or asked for";
   // Positions of two local blocks would see each other in one.
@@ -486,7 +493,24 @@ static bool wantsContraction(const AttentionShape &shape, const ScheduleMachine 
              shape.features * shape.valueWidth * 3;
 }
 
+/// The positions of a block, of which each pair takes products of as many numbers as there are
+/// features. Measured with 64 features: 6.8 ms, and 9.0, 9.9, 16.1 with blocks of 4, 16, 32.
+static constexpr int64_t kBlockOfFeatureDecays = 8;
+
+/// Pairs go by features, and so all forms but that with a state are none.
+static Schedule scheduleOfFeatureDecays(const AttentionShape &shape,
+                                        const ScheduleMachine &machine) {
+  Schedule schedule;
+  schedule.diagonal = ScheduleDiagonal::Features;
+  schedule.block = machine.tensorCores ? 64 : kBlockOfFeatureDecays;
+  schedule.featureBlock = machine.tensorCores ? featureBlockOfFragments(shape, machine)
+                                              : featureBlockFor(shape.features, machine.l1Bytes);
+  return schedule;
+}
+
 Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMachine &machine) {
+  if (given.decaysFeatures)
+    return scheduleOfFeatureDecays(given, machine);
   Schedule schedule;
   schedule.contracted = wantsContraction(given, machine);
   AttentionShape shape = schedule.contracted ? given.contracted() : given;

@@ -38,6 +38,8 @@ static LogicalResult checkAttend(AttendOp attend) {
   if (!attend.getNormalizer().allowsState())
     return attend.emitOpError(kFails) << "with `eps_mode = row_max` the largest score of a row is "
                                          "not known from a state";
+  if (attend.hasDecayOfFeatures())
+    return attend.emitOpError(kFails) << "its decay is one of each feature";
   if (hasAbsoluteScore(attend.getKey()))
     return attend.emitOpError(kFails) << "an odd power of |score| has no features";
   int64_t width = attend.getKey().getType().getWidth();

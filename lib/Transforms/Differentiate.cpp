@@ -29,6 +29,8 @@ static LogicalResult checkOp(Operation &op) {
                                 "row is not known from its sums");
     if (attend.getFactors())
       return attend.emitOpError("keeps factors for a gradient already");
+    if (attend.hasDecayOfFeatures())
+      return attend.emitOpError("has no gradient yet: its decay is one of each feature");
     if (attend.getStateEvery())
       return attend.emitOpError("has states after blocks, which gradients have or keep by "
                                 "themselves: second derivatives are not supported");

@@ -73,7 +73,7 @@ public:
   /// Whether an op moves into the kernels that use it: an attend, a state, or an op that depends on
   /// attends.
   bool isInKernels(Operation *op) const {
-    return isa<AttendOp, StateOp>(op) || isStateView(op) ||
+    return isa<AttendOp, StateUpdateInterface>(op) || isStateView(op) ||
            llvm::any_of(op->getResults(), [&](Value result) { return groupsOf.lookup(result); });
   }
 

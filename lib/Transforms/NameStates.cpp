@@ -33,6 +33,10 @@ static LogicalResult checkSchedule(AttendOp attend, const Schedule &schedule) {
     return attend.emitError("a state of ")
            << shape.features << " features is too large to compute with, the limit is "
            << AttendOp::kMaxStateWidth;
+  if (shape.decaysFeatures && (schedule.form != ScheduleForm::State || schedule.contracted ||
+                               schedule.diagonal != ScheduleDiagonal::Features))
+    return attend.emitError("a decay of each feature needs the schedule's form `state`, with a "
+                            "diagonal computed from features");
   if (schedule.contracted && !ContractedState::of(attend))
     return attend.emitError("the schedule contracts the state, but the value is no factor of keys "
                             "that are products of two plain vectors");
@@ -41,10 +45,16 @@ static LogicalResult checkSchedule(AttendOp attend, const Schedule &schedule) {
   return success();
 }
 
-/// The state of a key and a value with the attend's recurrence.
-static StateOp stateOf(OpBuilder &builder, AttendOp attend, Value key, Value value,
-                       bool lastApart) {
+/// The state of a key and a value with the attend's recurrence: the op that has its transition.
+static StateUpdateInterface stateOf(OpBuilder &builder, AttendOp attend, Value key, Value value,
+                                    bool lastApart) {
   auto flag = [&](bool isSet) { return isSet ? builder.getUnitAttr() : UnitAttr(); };
+  if (attend.hasDecayOfFeatures())
+    return ChannelStateOp::create(builder, attend.getLoc(), key, value, attend.getDecay(),
+                                  attend.getInitialState(), attend.getInitialNormalizer(),
+                                  attend.getMaskAttr(),
+                                  flag(attend.getNormalizer().hasDenominator()),
+                                  attend.getGateHeadsAttr(), attend.getGroupingAttr());
   return StateOp::create(
       builder, attend.getLoc(), key, value, attend.getDecay(), attend.getInitialState(),
       attend.getInitialNormalizer(), attend.getMaskAttr(),
@@ -60,9 +70,9 @@ static Value contractedStateOf(OpBuilder &builder, AttendOp attend) {
   ContractedState contracted = *ContractedState::of(attend);
   Value pairs = PowerOp::create(builder, loc, contracted.keyFactor, /*degree=*/2,
                                 /*symmetric=*/true, /*block=*/IntegerAttr(), /*abs=*/false);
-  StateOp state = stateOf(builder, attend, pairs, contracted.column,
-                          bool(contracted.column.getDefiningOp<ConcatOp>()));
-  Value unfolded = UnfoldPairsOp::create(builder, loc, state, contracted.factorIsLast);
+  StateUpdateInterface state = stateOf(builder, attend, pairs, contracted.column,
+                                       bool(contracted.column.getDefiningOp<ConcatOp>()));
+  Value unfolded = UnfoldPairsOp::create(builder, loc, state.getSums(), contracted.factorIsLast);
   if (contracted.stateFactor == 1)
     return unfolded;
   return ScaleStateOp::create(builder, loc, unfolded, APFloat(contracted.stateFactor));
@@ -82,9 +92,11 @@ struct NameStatesPass : polyattn::impl::NameStatesBase<NameStatesPass> {
       if (schedule.form == ScheduleForm::Quadratic || attend.getBlockStates())
         return WalkResult::advance();
       OpBuilder builder(attend);
-      Value state = schedule.contracted ? contractedStateOf(builder, attend)
-                                        : stateOf(builder, attend, attend.getKey(),
-                                                  attend.getValue(), /*lastApart=*/false);
+      Value state = schedule.contracted
+                        ? contractedStateOf(builder, attend)
+                        : stateOf(builder, attend, attend.getKey(), attend.getValue(),
+                                  /*lastApart=*/false)
+                              .getSums();
       attend.getStateMutable().assign(state);
       attend.getInitialStateMutable().clear();
       attend.getInitialNormalizerMutable().clear();

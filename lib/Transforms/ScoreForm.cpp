@@ -38,16 +38,18 @@ template <typename Op> static bool bothAre(Value query, Value key) {
 }
 
 bool polyattn::needsScoresOnly(AttendOp op) {
-  // `state_every` goes with states that are kept or given after blocks.
-  auto hasStates = [](AttendOp attend) {
-    return attend.getInitialState() || attend.getFinalState() || attend.getStateEvery();
+  // States and decays of features list the features. `state_every` goes with states that are kept
+  // or given after blocks.
+  auto listsFeatures = [](AttendOp attend) {
+    return attend.getInitialState() || attend.getFinalState() || attend.getStateEvery() ||
+           attend.hasDecayOfFeatures();
   };
-  if (hasStates(op))
+  if (listsFeatures(op))
     return false;
   auto isUsedByAttends = [&](Value vector) {
     return llvm::all_of(vector.getUses(), [&](OpOperand &use) {
       auto user = dyn_cast<AttendOp>(use.getOwner());
-      return user && use.get() != user.getValue() && !hasStates(user);
+      return user && use.get() != user.getValue() && !listsFeatures(user);
     });
   };
   return isUsedByAttends(op.getQuery()) && isUsedByAttends(op.getKey()) &&

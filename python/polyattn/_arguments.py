@@ -68,6 +68,8 @@ StateNormalizer = Kind("StateNormalizer", "The sum z of key features that belong
 Decay = Argument("decay", (None, None, None), "f32")._described(
     "Natural logarithms of the decays of each token and head, f32 [B, T, Hkv]."
 )
+FeatureDecay = Kind("FeatureDecay", "The same of each of the key's D features, f32 [B, T, Hkv, D]: `FeatureDecay[D]`.", "decay",
+                    (None, None, None), "f32")  # fmt: skip
 HeadDecay = Argument("decay", (None,), "f32")._described("Natural logarithms of the decays of each head, f32 [Hkv].")
 FirstPosition = Argument("first", (None,), "i64")._described(
     "The position of the call's first row in its sequence, from 0 on, i64 [B]."

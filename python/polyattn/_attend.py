@@ -120,7 +120,7 @@ def attend(
     grouping: which key head serves query head h where the numbers of heads differ, h / (H / Hkv) (block) or h mod Hkv
         (interleaved); None where they may not differ.
     local: query and key vectors whose scores pairs inside of a block of `block` positions have instead.
-    decay: an argument Decay or HeadDecay, logarithms; or decay_factors, one number in (0, 1] per head, the decays themselves.
+    decay: an argument Decay, FeatureDecay or HeadDecay, logarithms; or decay_factors, one number in (0, 1] per head, the decays themselves.
     gate_heads: whose heads a decay has, "kv" or "q".
     initial, initial_normalizer: arguments State and StateNormalizer, before the first position.
     score_scale: a factor of all scores. signed_scores: with a normalizer the sum of the scores may vanish or be negative.

@@ -25,6 +25,7 @@ from typing import Annotated, Any, Callable, ParamSpec, get_origin, overload
 from ._arguments import (
     Argument,
     Decay,
+    FeatureDecay,
     FirstPosition,
     HeadDecay,
     HeadTable,
@@ -78,6 +79,7 @@ from ._values import Matrix, Program, Tensor, Vector, add, hadamard, kind_of, pr
 __all__ = [
     "Argument",
     "Decay",
+    "FeatureDecay",
     "FirstPosition",
     "HeadDecay",
     "HeadTable",

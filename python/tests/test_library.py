@@ -39,6 +39,12 @@ REBUILT = {
         "fpa_diagonal": library.fpa_diagonal(),
         "fpa_rank1": library.fpa_rank1(),
     },
+    "gla": {
+        "gla": library.gla(score_scale=0.125),
+        "gla_states": library.gla(score_scale=0.125, states=True),
+        "gla_normalized": library.gla(32, 48, feature_map="elu", eps=1e-6, gate_heads="kv"),
+        "gla_squares": library.gla(16, 64, feature_map="squares", gate_heads="q"),
+    },
     "hedgehog": {
         "hedgehog": library.hedgehog(),
         "hedgehog_joint": library.hedgehog(form="joint"),

@@ -583,14 +583,14 @@ polyattn.attention @attend_c6_both(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
 // -----
 
 polyattn.attention @attend_c7_channel(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
-    tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>)
+    tensor<?x?x?x4xf32>, %g: tensor<?x?x?x5xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C7: a decay is tensor<?x?x?xf32>, per token and head}}
+  // expected-error@+1 {{C7: a decay is tensor<?x?x?xf32>, per token and head, tensor<?xf32>, per head, or tensor<?x?x?x4xf32>, per token and feature; got 'tensor<?x?x?x5xf32>'}}
   %o = attend query %a key %b value %c decay %g causal normalize <none> : [4], [4], [4],
-    tensor<?x?x?x4xf32>
+    tensor<?x?x?x5xf32>
   return %o : [4]
 }
 
@@ -1276,5 +1276,70 @@ polyattn.attention @attend_kinds(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{%x must be a tensor, got [4]}}
   %o = attend query %x key %x value %x decay %x causal normalize <none> : [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_mask(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C20: a decay of each feature needs the mask causal and a state}}
+  %o = attend query %a key %a value %a decay %g anticausal normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_full(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C6: a decay needs a mask with an order}}
+  %o = attend query %a key %a value %a decay %g full normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_local(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C20: a decay of each feature needs the mask causal and a state, and is not for local vectors}}
+  %o = attend query %a key %a value %a local %a, %a decay %g causal normalize <none> {block = 8 : i64} : [4], [4], [4], [4], [4], tensor<?x?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_products(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C20: attends with a decay of each feature have no gradients yet}}
+  %o:2 = attend query %a key %a value %a decay %g products %a causal normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>, [4]
+  return %o#0 : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_row_max(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C20: a decay of each feature needs the mask causal and a state}}
+  %o = attend query %a key %a value %a decay %g causal normalize <sum, eps = 1.0, eps_mode = row_max> {signed_scores} : [4], [4], [4], tensor<?x?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_absolute(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %p = power %a {degree = 3 : i64, abs} : [4]
+  // expected-error@+1 {{C20: an odd power of |score| has no features that decay}}
+  %o = attend query %p key %p value %a decay %g causal normalize <none> : pow 3 [4], pow 3 [4], [4], tensor<?x?x?x64xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c20_other_state(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %s = state key %a value %a causal : [4], [4]
+  // expected-error@+1 {{C20: a decay of each feature is that of a `channel_state`, which is read as it is}}
+  %o = attend query %a key %a value %a decay %g state %s causal normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>, !polyattn.state<4x4>
   return %o : [4]
 }

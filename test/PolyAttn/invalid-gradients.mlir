@@ -301,6 +301,7 @@ polyattn.attention @attention_c3_weight(%u: tensor<4xf32>) -> (o: tensor<4xf32>)
 polyattn.attention @attention_c2_not_saved(%q: tensor<?x?x?x4xbf16>, %f: tensor<?x?x?x2xf32>)
     -> (o: tensor<?x?x?x4xbf16>) {
   %x = read %q : tensor<?x?x?x4xbf16> -> [4]
+  %y = read %f : tensor<?x?x?x2xf32> -> [2]
   return %x : [4]
 }
 

@@ -176,3 +176,68 @@ func.func private @type(!polyattn.state<4>)
 
 // expected-error@+1 {{a state has 1 to 16777216 features and values of 1 to 2147483647 elements, got 0 and 4}}
 func.func private @empty(!polyattn.state<0x4>)
+
+// -----
+
+polyattn.attention @decay_of_features(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: a decay of each feature is that of a `channel_state`}}
+  %t = state key %x value %x decay %g causal : [4], [4], tensor<?x?x?x4xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @channels_of_heads(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: expected a decay of each feature, [B, T, H, D]}}
+  %t = channel_state key %x value %x decay %g causal : [4], [4], tensor<?x?x?xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @channels_of_others(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x3xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: a decay is tensor<?x?x?xf32>, per token and head, tensor<?xf32>, per head, or tensor<?x?x?x4xf32>, per token and feature}}
+  %t = channel_state key %x value %x decay %g causal : [4], [4], tensor<?x?x?x3xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @channels_without_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{expected one key, one value and at most one of each other operand, and a decay}}
+  %t = channel_state key %x value %x causal : [4], [4]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @channels_backwards(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C4: a decay of each feature needs the mask causal}}
+  %t = channel_state key %x value %x decay %g anticausal : [4], [4], tensor<?x?x?x4xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @channels_of_a_narrow_state(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: expected an initial state tensor<?x?x4x4xf32>}}
+  %t = channel_state key %x value %x decay %g initial %s causal : [4], [4], tensor<?x?x?x4xf32>, tensor<?x?x4x3xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @view_of_channels(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %t = channel_state key %x value %x decay %g causal : [4], [4], tensor<?x?x?x4xf32>
+  %u = transpose_state %t : !polyattn.state<4x4>
+  // expected-error@+1 {{C20: a decay of each feature is that of a `channel_state`, which is read as it is}}
+  %o = attend query %x key %x value %x decay %g state %u causal normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>, !polyattn.state<4x4>
+  return %x : [4]
+}

@@ -34,6 +34,14 @@ void SpecWriter::decay() {
   attributes += "decay_factors = array<f64: " + factors + ">, ";
 }
 
+void SpecWriter::decayOfFeatures(int64_t features) {
+  bool perQuery = choices.chance(40);
+  attributes += std::string("gate_heads = #polyattn.gate_heads<") + (perQuery ? "q" : "kv") + ">, ";
+  Tensor gates = addTensor("g", "?x?x?x" + std::to_string(features) + "x", "f32");
+  operands += " decay %" + gates.name;
+  types += ", " + gates.type;
+}
+
 std::string SpecWriter::normalizer(bool isSigned, bool hasStates) {
   int64_t kind = choices.below(4);
   if (kind < 2 || spec.sizes.heads == 0)
@@ -154,7 +162,8 @@ void SpecWriter::attend() {
   types =
       both.query.structure.str() + ", " + both.key.structure.str() + ", " + value.structure.str();
   bool isSigned = !both.query.nonNegative || !both.key.nonNegative;
-  if (isOrdered() && choices.chance(15)) {
+  bool isLocal = isOrdered() && choices.chance(15);
+  if (isLocal) {
     Sides local = sides(2);
     operands += " local " + local.query.name + ", " + local.key.name;
     types += ", " + local.query.structure.str() + ", " + local.key.structure.str();
@@ -162,9 +171,13 @@ void SpecWriter::attend() {
     blocks.push_back(choices.oneOf({8, 1, 2, 5, 16, 33, 64, 100, 128}));
     attributes += "block = " + std::to_string(blocks.back()) + " : i64, ";
   }
-  if (isOrdered())
-    decay();
   int64_t features = both.key.structure.width();
+  bool featuresDecay =
+      mask == "causal" && !isLocal && chunks.empty() && features <= 300 && choices.chance(10);
+  if (featuresDecay)
+    decayOfFeatures(features);
+  else if (isOrdered())
+    decay();
   bool holdable = isOrdered() && features <= 1500;
   bool initial = holdable && choices.chance(15), final = holdable && choices.chance(20);
   if (choices.chance(25)) {
@@ -172,17 +185,17 @@ void SpecWriter::attend() {
     attributes += "score_scale = " + number(scale) + ", ";
     isSigned |= scale < 0;
   }
-  std::string denominator = normalizer(isSigned, initial || final);
+  std::string denominator = normalizer(isSigned, initial || final || featuresDecay);
   bool normalized = denominator.compare(0, 4, "none") != 0;
   if (initial)
     initialStates(both.key, value.structure.width(), normalized);
   if (final)
     attributes += "final_state, ";
-  if (outputs.empty() && isOrdered() && choices.chance(12))
+  if (outputs.empty() && isOrdered() && !featuresDecay && choices.chance(12))
     chunks = chunkwiseSchedule();
   if (!chunks.empty())
     attributes += chunks;
-  else if (choices.chance(20))
+  else if (!featuresDecay && choices.chance(20))
     attributes += schedule(features);
   attributes += grouping;
   if (grouping.empty() && !attributes.empty())

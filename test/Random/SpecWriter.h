@@ -85,6 +85,7 @@ private:
   void attend();
   void writeAttend();
   void decay();
+  void decayOfFeatures(int64_t features);
   std::string normalizer(bool isSigned, bool hasStates);
   std::string schedule(int64_t features);
   std::string chunkwiseSchedule();

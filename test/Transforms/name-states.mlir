@@ -27,6 +27,22 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   return %o : [4]
 }
 
+// Features that decay each by itself have a state of another op.
+// CHECK-LABEL: @channels
+// CHECK: %[[S:.*]] = channel_state key %[[K:.*]] value %[[V:.*]] decay %g initial %s causal {gate_heads = q} :
+// CHECK-NEXT: attend query %{{.*}} key %[[K]] value %[[V]] decay %g state %[[S]] causal normalize <none> {final_state,
+// CHECK-SAME: schedule = #polyattn.schedule<form = state, diagonal = features, block = 8,
+polyattn.attention @channels(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %g: tensor<?x?x?x4xf32>,
+                             %s: tensor<?x?x4x2xf32>)
+    -> (o: tensor<?x?x?x2xf32>, f: tensor<?x?x4x2xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %o:2 = attend query %x key %x value %c decay %g initial %s causal normalize <none>
+      {final_state, gate_heads = #polyattn.gate_heads<q>}
+    : [4], [4], [2], tensor<?x?x?x4xf32>, tensor<?x?x4x2xf32>
+  return %o#0, %o#1 : [2], tensor<?x?x4x2xf32>
+}
+
 // CHECK-LABEL: @quadratic
 // CHECK-NOT: state key
 polyattn.attention @quadratic(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
@@ -85,5 +101,16 @@ polyattn.attention @nothing_to_contract(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?
   // expected-error@+1 {{the schedule contracts the state, but the value is no factor of keys that are products of two plain vectors}}
   %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = state, diagonal = scores,
       block = 16, feature_block = 4, quadratic_below = 0, contracted = true>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @channels_by_scores(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{a decay of each feature needs the schedule's form `state`, with a diagonal computed from features}}
+  %o = attend query %x key %x value %x decay %g causal normalize <none>
+      {schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0>}
+    : [4], [4], [4], tensor<?x?x?x4xf32>
   return %o : [4]
 }

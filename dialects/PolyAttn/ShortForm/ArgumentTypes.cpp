@@ -25,7 +25,7 @@ ArrayRef<ArgumentKind> shortform::allArgumentKinds() {
       {"head_table", kPositionsOfHeads, 1, 1},
       {"state", kPositionsOfHeads, 2, 2, Elements::F32},
       {"state_normalizer", kPositionsOfHeads, 1, 1, Elements::F32},
-      {"decay", kTokens, 0, 0, Elements::F32},
+      {"decay", kTokens, 0, 1, Elements::F32},
       {"head_decay", kOne, 0, 0, Elements::F32},
       {"weight", {}, 1, 2},
       {"head_weight", kOne, 1, 2},
@@ -72,8 +72,9 @@ const ArgumentKind *shortform::kindOfArgument(AttentionOp op, BlockArgument argu
       if (!named || named.getInt() != argument.getArgNumber())
         continue;
     }
-    // [?, ?, d] is a table of positions or a normalizer of a state.
-    if (kind.name == "head_table" && isState)
+    // [?, ?, d] is a table of positions or a normalizer of a state, [?, ?, ?, d] a sequence or a
+    // decay of each feature.
+    if ((kind.name == "head_table" || kind.name == "seq") && isState)
       continue;
     return &kind;
   }

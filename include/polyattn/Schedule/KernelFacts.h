@@ -27,9 +27,9 @@ struct KernelFacts : AttendKind {
   mutable AttentionOp attention; // its accessors are not const
   mutable KernelOp kernel;
   llvm::SmallVector<AttendOp> attends;
-  llvm::SmallVector<Schedule> schedules; // one for each
-  llvm::SmallVector<StateOp> states;     // that they read, each once
-  int64_t run = 0;                       // the block of the local kernels, 0 without
+  llvm::SmallVector<Schedule> schedules;          // one for each
+  llvm::SmallVector<StateUpdateInterface> states; // that they read, each once
+  int64_t run = 0;                                // the block of the local kernels, 0 without
   std::vector<Output> outputs;
   bool sumsWeights = false; // it has terms of gradients of weights
   bool savesValues = false; // gradients of decays and of shared states read results

@@ -22,6 +22,7 @@ struct AttentionShape {
   bool hasScoreForm = false;
   bool hasFeatures = true;     // false where only scores exist (|score|, row_max)
   bool needsState = false;     // a state is asked in or out
+  bool decaysFeatures = false; // each by itself: pairs have no score of a number times a decay
   bool isOrdered = true;       // a causal or an anticausal mask
   int64_t localBlock = 0;      // the block of a local kernel, 0 without
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores

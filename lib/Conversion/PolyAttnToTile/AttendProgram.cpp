@@ -107,6 +107,32 @@ void AttendProgram::readRows(TileBuilder &b, const StateReading &reading, Vector
   sums = context.share->forBlocks(b, range, sums, perBlock);
 }
 
+/// The same where pairs inside of the block have no score of their own: the state's op says what
+/// the queries have of them, too.
+void AttendProgram::readAndAdd(TileBuilder &b, const StateReading &reading, VectorProgram &queries,
+                               FeatureBlocks &queryBlocks, BlockVectors &vectors,
+                               const BlockSpan &span, SmallVector<Value> &sums) {
+  StateProgram &state = *reading.state;
+  Value filled = state.isFilled(b, span), added;
+  if (reading.updates && state.updatesWithBlock(span))
+    added = state.positionsToAdd(b, span);
+  StateColumns columns{vectors.values, Value()};
+  KeyBlock block{span.position, span.valid};
+  auto perBlock = [&](Value first, int64_t count, ValueRange in) {
+    RowsInBlock rows{first, queryBlocks.block(b, queries, first, count),
+                     vectors.keyFeatures.block(b, vectors.keys, first, count)};
+    BlockSums before{in[0], normalized() ? in[1] : Value()};
+    BlockSums after = state.getUpdate().readAndAdd(b, state.getSums(), rows, columns, block, filled,
+                                                   added, before);
+    TileBuilder::Values out = {after.numerator};
+    if (after.denominator)
+      out.push_back(after.denominator);
+    return out;
+  };
+  FeatureRange range{reading.term.features, schedule.featureBlock};
+  sums = context.share->forBlocks(b, range, sums, perBlock);
+}
+
 /// Some features of the queries times the rows of a state transposed, [C x D]: as S q, transposed.
 Value AttendProgram::readTransposed(TileBuilder &b, const StateReading &reading,
                                     VectorProgram &queries, FeatureBlocks &queryBlocks,
@@ -124,14 +150,16 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
                                          BlockVectors &vectors, const BlockSpan &span,
                                          Value &diagonal) {
   bool rowMajor = readsRowsOfQueries(vectors.queryFeatures[0]);
-  bool hasDiagonal = context.isOrdered() && featuresOnDiagonal();
+  bool hasDiagonal = context.isOrdered() && featuresOnDiagonal() && pairsHaveScores();
   SmallVector<Value> sums = {b.constant(context.block, valueWidth, 0)};
   if (normalized())
     sums.push_back(rowMajor ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
   if (hasDiagonal)
     sums.push_back(b.constant(context.block, context.block, 0));
   for (auto [reading, features] : llvm::zip(readings, vectors.queryFeatures))
-    if (!reading.term.isTransposed)
+    if (!pairsHaveScores())
+      readAndAdd(b, reading, queries, features, vectors, span, sums);
+    else if (!reading.term.isTransposed)
       readRows(b, reading, queries, features, vectors, span, sums);
   if (hasDiagonal)
     diagonal = sums.back();
@@ -263,6 +291,8 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }
+  if (!pairsHaveScores())
+    return accumulators;
   if (!partsTakeTurns()) {
     pairs.addNear(b, queries, keys, values, diagonal, span, blockDecay, accumulators);
     return accumulators;

@@ -77,6 +77,11 @@ private:
   bool updatesAfterRun() const {
     return usesState() && context.isOrdered() && pairs.isLocal() && context.runsAreLong();
   }
+  /// Pairs inside of a block have scores of their own; otherwise they come with the reading of the
+  /// state.
+  bool pairsHaveScores() const {
+    return readings.empty() || readings[0].state->getUpdate().pairsHaveScores();
+  }
   /// One tile has all features.
   bool formsAllFeatures() const {
     return context.share->isAll() && features() <= schedule.featureBlock && readings.size() == 1 &&
@@ -100,7 +105,7 @@ private:
                                       const BlockDecay &decay);
   /// Rows of queries as they lie in memory are the left operand: nothing to transpose.
   bool readsRowsOfQueries(const FeatureBlocks &queries) const {
-    return formsAllFeatures() && queries.areRowMajor();
+    return formsAllFeatures() && queries.areRowMajor() && pairsHaveScores();
   }
   void prepareQueryFeatures(TileBuilder &builder, VectorProgram &queries, FeatureBlocks &features,
                             const StateProgram &state, const BlockSpan &span);
@@ -109,6 +114,9 @@ private:
   void readRows(TileBuilder &builder, const StateReading &reading, VectorProgram &queries,
                 FeatureBlocks &queryFeatures, BlockVectors &vectors, const BlockSpan &span,
                 llvm::SmallVector<mlir::Value> &sums);
+  void readAndAdd(TileBuilder &builder, const StateReading &reading, VectorProgram &queries,
+                  FeatureBlocks &queryFeatures, BlockVectors &vectors, const BlockSpan &span,
+                  llvm::SmallVector<mlir::Value> &sums);
   mlir::Value readTransposed(TileBuilder &builder, const StateReading &reading,
                              VectorProgram &queries, FeatureBlocks &queryFeatures,
                              const BlockSpan &span);

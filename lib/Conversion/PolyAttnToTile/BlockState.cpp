@@ -84,13 +84,25 @@ StoredState SegmentStates::of(Value segment) const {
   return {states, normalizers, {segment, batch, head}, /*isTransposed=*/false};
 }
 
-Value SegmentStates::loadDecay(TileBuilder &b, Value segment) const {
+bool SegmentStates::haveDecaysOfFeatures() const {
+  return cast<MemRefType>(decays.getType()).getRank() == 4;
+}
+
+Value SegmentStates::loadDecay(TileBuilder &b, Value segment, Value first, int64_t count) const {
+  if (haveDecaysOfFeatures())
+    return tile::LoadOp::create(b, b.tileType(count, 1), decays,
+                                ValueRange{segment, batch, head, first}, Value(), /*row_dim=*/3,
+                                /*col_dim=*/-1, /*transposed=*/false);
   return tile::LoadOp::create(b, b.tileType(1, 1), decays, ValueRange{segment, batch, head},
                               Value(), -1, -1, /*transposed=*/false);
 }
 
-void SegmentStates::storeDecay(TileBuilder &b, Value decay, Value segment) const {
-  tile::StoreOp::create(b, decay, decays, ValueRange{segment, batch, head}, Value(), -1, -1);
+void SegmentStates::storeDecay(TileBuilder &b, Value decay, Value segment, Value first) const {
+  if (haveDecaysOfFeatures())
+    tile::StoreOp::create(b, decay, decays, ValueRange{segment, batch, head, first}, Value(),
+                          /*row_dim=*/3, /*col_dim=*/-1);
+  else
+    tile::StoreOp::create(b, decay, decays, ValueRange{segment, batch, head}, Value(), -1, -1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,9 +204,9 @@ SmallVector<Value> BlockState::gathered(TileBuilder &b, Value first, int64_t cou
 SmallVector<Value> BlockState::afterSegment(TileBuilder &b, const SegmentStates &segments,
                                             Value segment, ValueRange before, Value first) const {
   StoredState stored = segments.of(segment);
-  Value factor = segments.decays ? expOf(b, segments.loadDecay(b, segment)) : Value();
   SmallVector<Value> after;
   int64_t count = b.typeOf(before[0]).getRows();
+  Value factor = segments.decays ? expOf(b, segments.loadDecay(b, segment, first, count)) : Value();
   if (shape.width)
     after.push_back(
         decayedSum(b, before[0], factor, stored.loadRows(b, first, count, shape.width)));
@@ -283,6 +295,17 @@ void BlockState::update(TileBuilder &b, Value features, Value others, Value weig
     updateNormalizer(b, features, weights, factor, first, valid);
   if (rows)
     b.accumulate(features, others, rows, rowOf(b, first), valid, factor);
+}
+
+void BlockState::addDecayed(TileBuilder &b, Value features, Value others, Value weights,
+                            Value first, Value valid, Value factor) {
+  if (normalizer)
+    updateNormalizer(b, features, weights, factor, first, valid);
+  if (!rows)
+    return;
+  Value row = rowOf(b, first), old = readRows(b, row, b.typeOf(features).getRows());
+  tile::WriteOp::create(b, b.mul(old, factor), rows, row);
+  b.accumulate(features, others, rows, row, valid, /*factor=*/Value());
 }
 
 /// z <- g z + sum of the block's features, each times its position's weight.

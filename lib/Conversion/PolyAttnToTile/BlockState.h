@@ -57,13 +57,19 @@ private:
 struct SegmentStates {
   mlir::Value states;      // [S - 1, B, Hs, D, dv]
   mlir::Value normalizers; // [S - 1, B, Hs, D], null without a normalizer
-  mlir::Value decays;      // [S - 1, B, Hs], logarithms; null without decay
+  mlir::Value decays; // [S - 1, B, Hs] or, of each feature, [S - 1, B, Hs, D], logarithms; or null
   mlir::Value batch, head; // index: whose they are
 
   StoredState of(mlir::Value segment) const;
-  /// The logarithm of a segment's decay, [1 x 1].
-  mlir::Value loadDecay(TileBuilder &builder, mlir::Value segment) const;
-  void storeDecay(TileBuilder &builder, mlir::Value decay, mlir::Value segment) const;
+  /// The logarithms of a segment's decay of `count` features from `first` on: [1 x 1] where all
+  /// have the same, else [count x 1].
+  mlir::Value loadDecay(TileBuilder &builder, mlir::Value segment, mlir::Value first,
+                        int64_t count) const;
+  void storeDecay(TileBuilder &builder, mlir::Value decay, mlir::Value segment,
+                  mlir::Value first) const;
+
+private:
+  bool haveDecaysOfFeatures() const;
 };
 
 /// The states that a program begins with: of the `count` segments that its sweep has behind it.
@@ -105,6 +111,11 @@ public:
   /// times the number that each position has in `weights`, [1 x C], if it is not null.
   void update(TileBuilder &builder, mlir::Value features, mlir::Value others, mlir::Value weights,
               mlir::Value first, mlir::Value valid, const BlockDecay &decay);
+
+  /// S <- diag(factor) S + phi^T x, where each row decays by itself: `factor` is [count x 1], and
+  /// `features` have decayed until the block's end.
+  void addDecayed(TileBuilder &builder, mlir::Value features, mlir::Value others,
+                  mlir::Value weights, mlir::Value first, mlir::Value valid, mlir::Value factor);
 
   /// The row of the buffers that belongs to a feature, as `readRows` and `readNormalizer` want it.
   mlir::Value rowOf(TileBuilder &builder, mlir::Value feature) const;

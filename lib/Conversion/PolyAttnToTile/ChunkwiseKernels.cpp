@@ -30,7 +30,7 @@ std::vector<ChunkwiseKernels::StateInfo> ChunkwiseKernels::stateInfos() const {
     info.state = state;
     info.suffix = kernel.states.size() > 1 ? std::to_string(i) : "";
     for (auto [attend, schedule] : llvm::zip(kernel.attends, kernel.schedules))
-      if (AttendOp(attend).getState() == StateOp(state).getResult()) {
+      if (AttendOp(attend).getState() == StateUpdateInterface(state).getSums()) {
         info.featureBlock = std::max(info.featureBlock, schedule.featureBlock);
         info.hasFinal |= bool(AttendOp(attend).getFinalState());
       }
@@ -192,7 +192,7 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const 
   Value head = headOf(frame);
   SmallVector<Value> finals, finalNormalizers;
   for (AttendOp attend : kernel.attends)
-    if (attend.getState() == info.state.getResult())
+    if (attend.getState() == info.state.getSums())
       for (const Output &output : kernel.outputs)
         for (auto [part, final] : llvm::enumerate(attend.getFinalStates()))
           if (output.value == final)
@@ -261,8 +261,8 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, Value positi
   bool readsAlways = llvm::any_of(kernel.schedules, [](const Schedule &schedule) {
     return schedule.diagonal == ScheduleDiagonal::Features;
   });
-  bool isGiven =
-      llvm::any_of(kernel.states, [](StateOp state) { return bool(state.getInitialState()); });
+  bool isGiven = llvm::any_of(
+      kernel.states, [](StateUpdateInterface state) { return bool(state.getInitialState()); });
   if (!readsAlways && !isGiven)
     context.share = std::make_shared<FeaturesIf>(
         own.isEntered(b, isForwards() ? Direction::Forwards : Direction::Backwards));
@@ -275,7 +275,7 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, Value positi
                           {isOrdered() ? own.segment : b.index(0), frame.batch, headOf(frame)}};
   }
   KernelProgram(kernel, ScheduleForm::Chunkwise, context)
-      .buildChunk(b, position, [&](StateOp state) { return stored.lookup(state); });
+      .buildChunk(b, position, [&](StateUpdateInterface state) { return stored.lookup(state); });
 }
 
 void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const {

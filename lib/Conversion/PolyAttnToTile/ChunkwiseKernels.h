@@ -48,9 +48,9 @@ public:
 private:
   /// One state, and the tensors that only these kernels see.
   struct StateInfo {
-    mutable StateOp state;    // its accessors are not const
-    std::string suffix;       // of names: a number where there are several states
-    int64_t featureBlock = 0; // features of a program
+    mutable StateUpdateInterface state; // its accessors are not const
+    std::string suffix;                 // of names: a number where there are several states
+    int64_t featureBlock = 0;           // features of a program
     /// Its features, in blocks of so many.
     FeatureRange range(int64_t block) const;
     bool hasFinal = false; // the last segment's sum is needed, too

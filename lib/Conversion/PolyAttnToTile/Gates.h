@@ -12,13 +12,14 @@
 
 namespace polyattn {
 
-/// The decay of an attend, or of the state that it reads.
+/// The decay of an attend, or of the state that it reads, by one number for all features.
 class Gates {
 public:
   template <typename Op>
   Gates(Op op, const ProgramContext &context)
-      : decay(op.getDecay()), factors(op.getDecayFactors()),
-        ofQueries(op.getGateHeads() == GateHeads::Q), context(context) {}
+      : decay(op.hasDecayOfFeatures() ? mlir::Value() : mlir::Value(op.getDecay())),
+        factors(op.getDecayFactors()), ofQueries(op.getGateHeads() == GateHeads::Q),
+        context(context) {}
 
   bool exist() const { return decay || factors; }
   /// Whether they differ from position to position.

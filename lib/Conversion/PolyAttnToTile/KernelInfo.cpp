@@ -102,16 +102,16 @@ static LogicalResult checkReadings(AttendOp attend, const Schedule &schedule) {
                             "and only there");
   int64_t row = 0;
   for (const StateTerm &term : termsOf(pairs ? pairs : Value(attend.getState()))) {
-    StateOp state = term.state;
+    StateUpdateInterface state = term.state;
     bool isWhole = term.values == state.getValue().getType().getWidth();
     bool follows = pairs ? term.row == 0 && !term.isTransposed : term.row == row && !term.column;
-    if (!isWhole || !follows || !state.hasRecurrenceOfAttend(attend))
+    if (!isWhole || !follows || !hasRecurrenceOfAttend(state, attend))
       return attend.emitError("no program reads such a view of a state: expected rows of states, "
                               "or of transposed ones, one after another");
     row += term.rows();
   }
   // The features that a loop over a state forms are those of the state's keys.
-  auto own = attend.getState().getDefiningOp<StateOp>();
+  auto own = attend.getState().getDefiningOp<StateUpdateInterface>();
   bool hasOwnFeatures = own && own.getKey() == attend.getKey();
   if (schedule.diagonal == ScheduleDiagonal::Features && !schedule.contracted &&
       !attend.getLocalQuery() && attend.isOrdered() && !hasOwnFeatures)
@@ -199,8 +199,9 @@ LogicalResult KernelInfo::checkSegments() const {
     if (schedule.quadraticBelow && schedule.diagonal == ScheduleDiagonal::Features)
       return error(
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
-    bool readsViews = llvm::any_of(
-        attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
+    bool readsViews = llvm::any_of(attends, [](AttendOp other) {
+      return !other.getState().getDefiningOp<StateUpdateInterface>();
+    });
     if (savesValues || beside || readsViews)
       return error("the form `chunkwise` has no gradients of decays or states after blocks beside "
                    "its rows, and no views of states: leave the schedule out");

@@ -55,17 +55,17 @@ static bool usesState(AttendOp attend, const Schedule &schedule) {
 /// them. The last reader of a state updates it in the loop that reads it, where it reads all of it
 /// as it is; the keys of others come in once all have read them.
 void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
-  auto reads = [&](size_t i, StateOp op) {
+  auto reads = [&](size_t i, StateUpdateInterface op) {
     return usesState(info.attends[i], schedules[i]) &&
            llvm::is_contained(statesIn(AttendOp(info.attends[i]).getState()), op);
   };
-  auto lastReaderOf = [&](StateOp op) {
+  auto lastReaderOf = [&](StateUpdateInterface op) {
     return *llvm::find_if(llvm::reverse(llvm::seq<size_t>(0, info.attends.size())),
                           [&](size_t i) { return reads(i, op); });
   };
   for (auto [attend, schedule] : llvm::zip(info.attends, schedules))
     if (usesState(attend, schedule))
-      for (StateOp op : statesIn(AttendOp(attend).getState()))
+      for (StateUpdateInterface op : statesIn(AttendOp(attend).getState()))
         if (llvm::none_of(states, [&](StateProgram &state) { return state.getOp() == op; }))
           states.emplace_back(op, schedules[lastReaderOf(op)].featureBlock, context);
   for (StateProgram &state : states)
@@ -88,13 +88,13 @@ void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
   }
 }
 
-StateProgram &KernelProgram::stateOf(StateOp op) {
+StateProgram &KernelProgram::stateOf(StateUpdateInterface op) {
   return *llvm::find_if(states, [&](const StateProgram &state) { return state.getOp() == op; });
 }
 
 /// The state that an attend reads as it is.
 StateProgram &KernelProgram::stateOf(AttendOp attend) {
-  return stateOf(attend.getState().getDefiningOp<StateOp>());
+  return stateOf(attend.getState().getDefiningOp<StateUpdateInterface>());
 }
 
 KernelProgram::KernelProgram(const KernelInfo &info, ArrayRef<Schedule> schedules,
@@ -419,7 +419,7 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &info,
 }
 
 void KernelProgram::buildChunk(TileBuilder &b, Value position,
-                               function_ref<StoredState(StateOp)> stateOf) {
+                               function_ref<StoredState(StateUpdateInterface)> stateOf) {
   for (StateProgram &state : states)
     state.readFrom(stateOf(state.getOp()));
   Value end = context.frame.queries, length = b.index(context.block);

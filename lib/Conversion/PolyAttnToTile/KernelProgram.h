@@ -33,7 +33,7 @@ public:
   void build(TileBuilder &builder);
   /// One block of queries at `position`, whose states `stateOf` finds in tensors.
   void buildChunk(TileBuilder &builder, mlir::Value position,
-                  llvm::function_ref<StoredState(StateOp)> stateOf);
+                  llvm::function_ref<StoredState(StateUpdateInterface)> stateOf);
   /// Stores what the program's segment adds to the states.
   void buildPrefix(TileBuilder &builder);
   /// Writes the results of a block of rows whose sums other programs have stored.
@@ -59,7 +59,7 @@ private:
   KernelProgram(const KernelInfo &info, llvm::ArrayRef<Schedule> schedules,
                 const ProgramContext &context);
   void makePrograms(llvm::ArrayRef<Schedule> schedules);
-  StateProgram &stateOf(StateOp op);
+  StateProgram &stateOf(StateUpdateInterface op);
   void bindSegmentSums();
   void buildStates(TileBuilder &builder);
   void block(TileBuilder &builder, const BlockSpan &span);

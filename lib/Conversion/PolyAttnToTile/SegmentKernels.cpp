@@ -25,7 +25,9 @@ SmallVector<HiddenArgument> SegmentKernels::tensors() const {
     add("segment_states", {any, any, any, shape.range.features, shape.width});
     if (shape.hasNormalizer)
       add("segment_normalizers", {any, any, any, shape.range.features});
-    if (StateOp(state).hasDecay())
+    if (StateUpdateInterface(state).hasDecayOfFeatures())
+      add("segment_decays", {any, any, any, shape.range.features});
+    else if (StateUpdateInterface(state).hasDecay())
       add("segment_decays", {any, any, any});
   }
   return tensors;

@@ -12,9 +12,10 @@
 using namespace mlir;
 using namespace polyattn;
 
-StateProgram::StateProgram(StateOp op, int64_t featureBlock, const ProgramContext &context)
-    : op(op), context(context), gates(op, context), keyPlan(planFeatures(op.getKey())),
-      isBare(canBeBare()) {
+StateProgram::StateProgram(StateUpdateInterface op, int64_t featureBlock,
+                           const ProgramContext &context)
+    : op(op), context(context), update(StateUpdate::of(op, context)),
+      keyPlan(planFeatures(op.getKey())), isBare(canBeBare()) {
   BlockState::Shape shape = shapeOf(op, featureBlock);
   shape.direction = context.direction();
   for (const Monomial &feature : keyPlan.monomials)
@@ -54,9 +55,9 @@ bool StateProgram::canBeBare() const {
   });
 }
 
-BlockState::Shape StateProgram::shapeOf(StateOp op, int64_t featureBlock) {
+BlockState::Shape StateProgram::shapeOf(StateUpdateInterface op, int64_t featureBlock) {
   BlockState::Shape shape;
-  auto type = cast<StateType>(op.getResult().getType());
+  auto type = cast<StateType>(op.getSums().getType());
   shape.range = {type.getFeatures(), featureBlock};
   shape.hasNormalizer = type.getNormalizer() || op.getLastApart();
   shape.width = type.getWidth() - op.getLastApart();
@@ -93,7 +94,7 @@ StoredState StateProgram::initialState() const {
     return tensors;
   };
   return StoredState::sumOf(tensorsOf(op.getInitialState()), tensorsOf(op.getInitialNormalizer()),
-                            {context.frame.stateRow(), gates.head()}, op.getInitialTransposed());
+                            {context.frame.stateRow(), head()}, op.getInitialTransposed());
 }
 
 /// The initial state, or zeros, and the segments that the sweep has behind it.
@@ -169,12 +170,12 @@ StateColumns StateProgram::columnsOf(VectorProgram &keys) const {
 Value StateProgram::add(TileBuilder &b, const BlockSpan &span, Value valid, KeySource source) {
   VectorProgram keys = context.keyVectors(b, span.position, span.valid, source);
   StateColumns columns = columnsOf(keys);
-  BlockDecay decay = gates.inBlock(b, span.position, span.valid, source);
+  KeyBlock block{span.position, span.valid, source};
+  BlockDecay decay = update->decayIn(b, block);
   FeatureBlocks blocks(keyPlan, keyWeights);
   blocks.prepare(b, keys);
   sums.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    sums.update(b, blocks.block(b, keys, first, count), columns.rows, columns.normalizer, first,
-                valid, decay);
+    update->add(b, sums, first, blocks.block(b, keys, first, count), columns, block, valid, decay);
     return TileBuilder::Values();
   });
   return decay ? decay.total(b) : Value();
@@ -200,7 +201,7 @@ void StateProgram::finish(TileBuilder &b, ArrayRef<Value> states, ArrayRef<Value
   if (states.empty() && normalizers.empty())
     return;
   const KernelFrame &frame = context.frame;
-  BlockState::Destinations results{states, normalizers, {frame.sequence, gates.head()}};
+  BlockState::Destinations results{states, normalizers, {frame.sequence, head()}};
   auto storeAll = [&] { storeTo(b, results); };
   if (op.getGateHeads() == GateHeads::Q || op.getOfKeys())
     return storeAll();
@@ -210,10 +211,10 @@ void StateProgram::finish(TileBuilder &b, ArrayRef<Value> states, ArrayRef<Value
 
 void StateProgram::writeBack(TileBuilder &b, const FinalState &from, const FinalState &to) {
   const KernelFrame &frame = context.frame;
-  StoredState stored{from.rows, from.normalizer, {frame.sequence, gates.head()}};
+  StoredState stored{from.rows, from.normalizer, {frame.sequence, head()}};
   BlockState::Destinations places{to.rows ? ArrayRef(to.rows) : ArrayRef<Value>(),
                                   to.normalizer ? ArrayRef(to.normalizer) : ArrayRef<Value>(),
-                                  {frame.stateRow(), gates.head()}};
+                                  {frame.stateRow(), head()}};
   if (places.states.empty() && places.normalizers.empty())
     return;
   auto copy = [&] { sums.copy(b, stored, places); };
@@ -246,7 +247,7 @@ void StateProgram::sumParts(TileBuilder &b, Value parts, ArrayRef<Value> states)
 //===----------------------------------------------------------------------===//
 
 StoredState StateProgram::at(const FinalState &place) const {
-  return {place.rows, place.normalizer, {context.frame.stateRow(), gates.head()}};
+  return {place.rows, place.normalizer, {context.frame.stateRow(), head()}};
 }
 
 void StateProgram::store(TileBuilder &b, const FinalState &place) const {
@@ -287,14 +288,14 @@ Value SegmentContext::isLast(TileBuilder &b, Direction direction) const {
   return b.isEqual(b.addIndex(segment, b.index(1)), segments);
 }
 
+bool StateProgram::hasDecayByPosition() const {
+  return op.getDecay() && cast<RankedTensorType>(op.getDecay().getType()).getRank() == 3;
+}
+
 void StateProgram::storeSegmentState(TileBuilder &b, Value decay) {
-  const SegmentContext &own = *context.segment;
-  if (segmentStates->decays) {
-    if (!decay)
-      decay = gates.inBlock(b, own.begin, b.subIndex(own.end, own.begin)).total(b);
-    context.share->inOneProgram(b, [&] { segmentStates->storeDecay(b, decay, own.segment); });
-  }
-  sums.storeSegmentState(b, segmentStates->of(own.segment));
+  if (segmentStates->decays)
+    update->storeTransition(b, sums, *segmentStates, decay);
+  sums.storeSegmentState(b, segmentStates->of(context.segment->segment));
 }
 
 void polyattn::sumSegment(TileBuilder &b, const ProgramContext &context,

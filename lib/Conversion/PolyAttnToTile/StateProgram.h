@@ -5,17 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The sums of one `state` op, block by block (PolySketchFormer, section 3.1): what they begin with,
-// what each block of keys adds, and where they are stored in the end. Attends read them
+// The sums of one op that gives a state, block by block (PolySketchFormer, section 3.1): what they
+// begin with, what each block of keys adds, and where they are stored in the end. Attends read them
 // (AttendProgram.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_STATEPROGRAM_H
 #define POLYATTN_CONVERSION_STATEPROGRAM_H
 
-#include "BlockState.h"
 #include "FeatureBlocks.h"
-#include "Gates.h"
+#include "StateUpdate.h"
 
 namespace polyattn {
 
@@ -24,23 +23,19 @@ struct FinalState {
   mlir::Value rows, normalizer;
 };
 
-/// What a position adds to each row of a state, [C x dv], and to its normalizer where that is not
-/// 1, [1 x C].
-struct StateColumns {
-  mlir::Value rows, normalizer;
-};
-
 class StateProgram {
 public:
   /// Forms `featureBlock` features at a time.
-  StateProgram(StateOp op, int64_t featureBlock, const ProgramContext &context);
+  StateProgram(StateUpdateInterface op, int64_t featureBlock, const ProgramContext &context);
   /// What is gathered: the features of keys, and what is beside them in their rows.
-  static BlockState::Shape shapeOf(StateOp op, int64_t featureBlock);
+  static BlockState::Shape shapeOf(StateUpdateInterface op, int64_t featureBlock);
 
-  StateOp getOp() const { return op; }
+  StateUpdateInterface getOp() const { return op; }
   /// The sums themselves, as blocks read and update them.
   const BlockState &getSums() const { return sums; }
   BlockState &getSums() { return sums; }
+  /// What the transition does in a block and in a step.
+  const StateUpdate &getUpdate() const { return *update; }
   const FeaturePlan &getKeyPlan() const { return keyPlan; }
   const std::vector<double> &getKeyWeights() const { return keyWeights; }
   /// What a feature's sums are to be multiplied by.
@@ -99,7 +94,7 @@ public:
   //===--- Segments of positions ---------------------------------------------===//
   /// Where the states of segments are: to begin from, or to store this one's.
   void setSegmentStates(const SegmentStates &states) { segmentStates = states; }
-  bool hasDecayByPosition() const { return gates.differByPosition(); }
+  bool hasDecayByPosition() const;
   /// Called after all keys of the segment have come. `decay` is the sum of the logarithms that they
   /// gave; null unless it differs from position to position.
   void storeSegmentState(TileBuilder &builder, mlir::Value decay);
@@ -117,10 +112,12 @@ private:
   StoredState initialState() const;
   void storeTo(TileBuilder &builder, const BlockState::Destinations &results);
   mlir::Value isFirstOfGroup(TileBuilder &builder) const;
+  /// The head whose state it is.
+  mlir::Value head() const { return context.frame.headOf(op.getGateHeads() == GateHeads::Q); }
 
-  mutable StateOp op; // its accessors are not const
+  mutable StateUpdateInterface op; // its accessors are not const
   const ProgramContext &context;
-  Gates gates;
+  std::unique_ptr<StateUpdate> update;
   bool isAskedFor = false; // as a final state, or after each block
   FeaturePlan keyPlan;
   bool isBare; // sums of the key's products without their weights: readers multiply by those

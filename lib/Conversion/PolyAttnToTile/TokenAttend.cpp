@@ -95,7 +95,7 @@ void TokenAttend::loadKeys(TileBuilder &b, StepVectors &rows, const StepVectors 
 Accumulators TokenAttend::stepState(TileBuilder &b, const StepVectors &rows,
                                     const FinalState &place, bool before) const {
   StoredState stored = program.getState()->at(place);
-  Value factor = rows.key ? gates.ofToken(b) : Value();
+  Value factor = rows.key ? program.getState()->getUpdate().factorOfToken(b) : Value();
   Accumulators sums;
   if (place.normalizer) {
     Value old = loadRow(b, stored.normalizer, stored.at, program.features()), normalizer = old;

@@ -35,8 +35,9 @@ public:
   struct Operands {
     TileMemory query;
     std::optional<TileMemory> key, value, acc;
-    Value factor;        // f32
-    bool before = false; // the sums are of the rows as they were
+    Value factor;                      // f32, of all rows
+    std::optional<TileMemory> factors; // or one of each row
+    bool before = false;               // the sums are of the rows as they were
   };
 
   RowWalk(Emitter &e, const Operands &operands, const Tensor &tensor, Offset start,
@@ -51,7 +52,7 @@ public:
 
 private:
   void step(Offset row, const Vectors &values, Offset column, MutableArrayRef<Value> sums) const;
-  Value update(Value state, Value key, Value value, int64_t lanes) const;
+  Value update(Value state, Value factor, Value key, Value value, int64_t lanes) const;
   Value element(const TileMemory &vector, Offset i) const {
     return e.load(e.getF32Type(), vector.base, address(e, vector, 0, i));
   }
@@ -85,9 +86,9 @@ private:
 } // namespace
 
 /// g S + k v^T, as the tensor has it then: what is summed up is what a later step will find.
-Value RowWalk::update(Value state, Value key, Value value, int64_t lanes) const {
-  if (operands.factor)
-    state = arith::MulFOp::create(e, state, e.broadcast(operands.factor, lanes));
+Value RowWalk::update(Value state, Value factor, Value key, Value value, int64_t lanes) const {
+  if (factor)
+    state = arith::MulFOp::create(e, state, e.broadcast(factor, lanes));
   return e.toStorage(e.fma(e.broadcast(key, lanes), value, state), tensor.element);
 }
 
@@ -98,6 +99,7 @@ void RowWalk::step(Offset row, const Vectors &values, Offset column,
       e.pointer(tensor.base, e.add(e.add(start, e.mul(row, rowStride)), column), tensor.element);
   Value query = element(operands.query, row);
   Value key = operands.key ? element(*operands.key, row) : Value();
+  Value factor = operands.factors ? element(*operands.factors, row) : operands.factor;
   for (auto [i, piece] : llvm::enumerate(pieces)) {
     bool isKept = int64_t(i) < inRegisters;
     Value sum = isKept ? sums[i] : load(result, column, piece);
@@ -107,7 +109,7 @@ void RowWalk::step(Offset row, const Vectors &values, Offset column,
       sum = e.fma(queries, state, sum);
     if (key) {
       Value value = isWide ? load(*operands.value, column, piece) : values[i];
-      Value stored = update(state, key, value, piece.lanes);
+      Value stored = update(state, factor, key, value, piece.lanes);
       e.store(stored, memory, piece.column);
       state = e.fromStorage(stored);
     }
@@ -171,12 +173,14 @@ LogicalResult KernelLowering::lowerRecur(RecurOp recur) {
   for (auto [index, stride] : llvm::zip(recur.getIndices(), tensor.strides))
     start = e.add(start, e.mul(scalar(index), stride));
 
-  RowWalk::Operands operands{storageOf(recur.getQuery()), {}, {}, {}, {}, recur.getBefore()};
+  RowWalk::Operands operands{storageOf(recur.getQuery()), {}, {}, {}, {}, {}, recur.getBefore()};
   if (recur.getKey()) {
     operands.key = storageOf(recur.getKey());
     operands.value = storageOf(recur.getValue());
   }
-  if (recur.getFactor())
+  if (recur.getFactor() && recur.getFactor().getType().getColumns() > 1)
+    operands.factors = storageOf(recur.getFactor());
+  else if (recur.getFactor())
     operands.factor = loadElement(storageOf(recur.getFactor()), 0, 0);
   if (recur.getAcc())
     operands.acc = storageOf(recur.getAcc());

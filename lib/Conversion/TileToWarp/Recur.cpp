@@ -65,12 +65,15 @@ struct KernelLowering::StateWalk {
   const Tensor &tensor;
   const StateLayout &layout;
   Value start, rowBytes;         // i64, of the state in its tensor
-  Value factor;                  // f32, or null
+  Value factor;                  // f32, of all rows; null without, or where each has one
   Value column = {}, group = {}; // i32, the thread's first column and first row
   Emitter &e = kernel.e;
 
   /// What the query has of these columns. Elements are loaded and stored `width` at a time.
   Values run(int64_t width);
+
+  /// Whether each row has a factor of its own.
+  bool hasFactors() { return recur.getFactor() && recur.getFactor().getType().getColumns() > 1; }
 
 private:
   int64_t bytes() const { return tensor.element.getIntOrFloatBitWidth() / 8; }
@@ -124,9 +127,10 @@ Values KernelLowering::StateWalk::step(Value row, Values state, ValueRange value
     addTo(sums, query, state);
   if (recur.getKey()) {
     Value key = kernel.evaluate(recur.getKey(), columnsFrom(row, 1))[0];
+    Value own = hasFactors() ? kernel.evaluate(recur.getFactor(), columnsFrom(row, 1))[0] : factor;
     for (auto [number, value] : llvm::zip(state, values)) {
-      if (factor)
-        number = arith::MulFOp::create(e, number, factor);
+      if (own)
+        number = arith::MulFOp::create(e, number, own);
       number = math::FmaOp::create(e, key, value, number);
     }
     state = store(row, state, width);
@@ -190,7 +194,9 @@ void KernelLowering::lowerRecur(RecurOp recur) {
                  layout,
                  tensorOffset(tensor, recur.getIndices()),
                  e.createOrFold<arith::MulIOp>(tensor.strides[last - 1], e.i64(bytes)),
-                 recur.getFactor() ? evaluateAt(recur.getFactor(), {}, {}) : Value()};
+                 Value()};
+  if (recur.getFactor() && !walk.hasFactors())
+    walk.factor = evaluateAt(recur.getFactor(), {}, {});
   bool mayBeAligned =
       layout.run > 1 && tensor.aligned && knownDivisor(recur.getIndices()[last]) % layout.run == 0;
   Values zeros(layout.run, e.f32(0));

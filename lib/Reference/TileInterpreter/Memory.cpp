@@ -104,8 +104,14 @@ LogicalResult reference::run(Machine &machine, tile::RecurOp op) {
     return failure();
   if (op.getAcc())
     result = machine.tile(op.getAcc());
-  double factor = op.getFactor() ? machine.tile(op.getFactor()).at(0, 0) : 1.0;
-  for (int64_t r = 0; r < window->rows; ++r)
+  auto factorOf = [&](int64_t row) {
+    if (!op.getFactor())
+      return 1.0;
+    const Matrix &factor = machine.tile(op.getFactor());
+    return factor.at(0, factor.columns == 1 ? 0 : row);
+  };
+  for (int64_t r = 0; r < window->rows; ++r) {
+    double factor = factorOf(r);
     for (int64_t c = 0; c < window->columns; ++c) {
       double &state = window->at(r, c);
       if (op.getBefore())
@@ -117,6 +123,7 @@ LogicalResult reference::run(Machine &machine, tile::RecurOp op) {
       if (!op.getBefore())
         result.at(0, c) += query.at(0, r) * state;
     }
+  }
   return machine.bindTile(op.getResult(), {std::move(result)});
 }
 

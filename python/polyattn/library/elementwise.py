@@ -39,6 +39,36 @@ def linear(
     return build(name, dtype, arguments, body, ("o", "final", "final_z") if states else None)
 
 
+_GATED_MAPS = {"none": lambda x: x, "elu": b.elu_plus_one, "squares": lambda x: b.sym(x, 2)}
+
+
+def gla(
+    d: int = 64, dv: int | None = None, *, feature_map: Literal["none", "elu", "squares"] = "none",
+    score_scale: float | None = None, eps: float | None = None, grouping: Grouping | None = "block",
+    gate_heads: GateHeads | None = None, states: bool = False, dtype: str = "f32", name: str = "gla",
+) -> Spec:  # fmt: skip
+    """Gated linear attention (Yang et al. 2024): log_decay [B, T, Hkv, D] has a number for each of D features, d or d (d + 1) / 2 of
+    squares. eps: rows are divided by the sum of their scores plus eps, if it is given. The paper's score_scale is d ** -0.5."""
+    one_of("feature_map", feature_map, _GATED_MAPS)
+    phi = _GATED_MAPS[feature_map]
+    features = d * (d + 1) // 2 if feature_map == "squares" else d
+    arguments = sequences(d, dv) | {"log_decay": b.FeatureDecay[features]}
+    if states:
+        arguments |= {"state": b.State[features, d if dv is None else dv]}
+    if states and eps is not None:
+        arguments |= {"state_z": b.StateNormalizer[features]}
+
+    def body(q: Any, k: Any, v: Any, log_decay: Any, state: Any = None, state_z: Any = None) -> Any:
+        return b.attend(
+            phi(q), phi(k), v, normalizer=b.none() if eps is None else b.by_sum(eps), grouping=grouping,
+            decay=log_decay, gate_heads=gate_heads, score_scale=score_scale,
+            initial=state, initial_normalizer=state_z, final_state=states,
+        )  # fmt: skip
+
+    results = ("o", "final", "final_z") if eps is not None else ("o", "final")
+    return build(name, dtype, arguments, body, results if states else None)
+
+
 def elementwise_power(
     d: int = 64, dv: int | None = None, m: int = 256, p: int = 4, *, eps: float = 1e-6,
     dtype: str = "f32", name: str = "elementwise_power",

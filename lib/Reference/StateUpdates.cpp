@@ -1,0 +1,55 @@
+//===- StateUpdates.cpp - a position of a recurrence, in f64 --------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StateUpdates.h"
+#include "dialects/PolyAttn/FeatureOpDispatch.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::reference;
+
+/// S <- g S: one number for all rows.
+static void passAll(const HeadVectors &vectors, int64_t i, State &state) {
+  state.decay(vectors.decay(i, i));
+}
+
+/// S <- diag(g) S.
+static void passFeatures(const HeadVectors &vectors, int64_t i, State &state) {
+  for (auto [f, gate] : llvm::enumerate(vectors.featureGates[i])) {
+    double factor = std::exp(gate);
+    for (double &x : state.sums[f])
+      x *= factor;
+    state.normalizer[f] *= factor;
+  }
+}
+
+namespace {
+/// One function for each op that gives a state.
+struct Transition {
+  const HeadVectors &vectors;
+  int64_t i;
+  State &state;
+
+  bool operator()(StateOp) const {
+    passAll(vectors, i, state);
+    return true;
+  }
+  bool operator()(ChannelStateOp) const {
+    passFeatures(vectors, i, state);
+    return true;
+  }
+};
+} // namespace
+
+void reference::passPosition(StateUpdateInterface op, const HeadVectors &vectors, int64_t i,
+                             State &state) {
+  dispatch<bool>(op, Transition{vectors, i, state});
+}
+
+void reference::passPosition(AttendOp op, const HeadVectors &vectors, int64_t i, State &state) {
+  op.hasDecayOfFeatures() ? passFeatures(vectors, i, state) : passAll(vectors, i, state);
+}
