@@ -79,10 +79,10 @@ static int has_segments(const polyattn_rt_stage_rule *stage) {
   return 0;
 }
 
-/* The last stage whose programs are those of segments: it computes the results. */
+/* The stage that computes results, a program for each segment; NULL where there is none. */
 static const polyattn_rt_stage_rule *main_stage(const polyattn_rt_plan *plan) {
-  for (int64_t i = plan->num_stages; i-- > 0;)
-    if (has_segments(&plan->stages[i]))
+  for (int64_t i = 0; i < plan->num_stages; ++i)
+    if (plan->stages[i].kind != POLYATTN_RT_STAGE_SUMS_SEGMENTS && has_segments(&plan->stages[i]))
       return &plan->stages[i];
   return NULL;
 }
@@ -137,8 +137,9 @@ static double time_of(const polyattn_rt_plan *plan, const polyattn_rt_choice_rul
   if (launch->segments == 1)
     return time;
   double prefix = length * (double)rule->prefix_cost_percent / (double)(100 * rule->subsegments);
-  for (const polyattn_rt_stage_rule *stage = plan->stages; stage != main; ++stage) {
-    if (!has_segments(stage))
+  for (int64_t i = 0; i < plan->num_stages; ++i) {
+    const polyattn_rt_stage_rule *stage = &plan->stages[i];
+    if (stage->kind != POLYATTN_RT_STAGE_SUMS_SEGMENTS)
       continue;
     instances = count_instances(stage, launch);
     if (instances < 0)

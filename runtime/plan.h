@@ -55,7 +55,9 @@ enum {
    * scratch stays between rounds. */
   POLYATTN_RT_STAGE_PER_SPLIT,
   POLYATTN_RT_STAGE_COMBINES_SPLITS, /* as often; not where there is one split */
-  POLYATTN_RT_STAGE_CHAINED          /* a program begins when those before it have begun */
+  POLYATTN_RT_STAGE_CHAINED,         /* a program begins when those before it have begun */
+  /* Leaves what the keys of each segment add to a state, for the stage that computes results. */
+  POLYATTN_RT_STAGE_SUMS_SEGMENTS
 };
 
 /* Compiled code: runs the programs [begin, end). `tensors[i]` points to the strided memref

@@ -200,3 +200,23 @@ ParseResult polyattn::tile::parseFill(OpAsmParser &parser, WorkspaceFillAttr &fi
 void polyattn::tile::printFill(OpAsmPrinter &printer, Operation *, WorkspaceFillAttr fill) {
   printer << stringifyWorkspaceFill(fill.getValue());
 }
+
+ParseResult polyattn::tile::parseRole(OpAsmParser &parser, StageRoleAttr &role) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<StageRole> value = symbolizeStageRole(word);
+  if (!value) {
+    auto names = llvm::map_range(llvm::seq_inclusive(0u, getMaxEnumValForStageRole()),
+                                 [](unsigned i) { return stringifyStageRole(StageRole(i)); });
+    return parser.emitError(loc, "expected the role of a stage, one of ")
+           << llvm::join(names, ", ") << ", got '" << word << "'";
+  }
+  role = StageRoleAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+void polyattn::tile::printRole(OpAsmPrinter &printer, Operation *, StageRoleAttr role) {
+  printer << stringifyStageRole(role.getValue());
+}

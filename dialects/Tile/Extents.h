@@ -17,11 +17,13 @@ void printExtent(mlir::OpAsmPrinter &printer, mlir::Operation *op, ExtentAttr ex
 mlir::ParseResult parseExtents(mlir::OpAsmParser &parser, mlir::ArrayAttr &extents);
 void printExtents(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr extents);
 
-/// The word of an enumerator: `custom<Choice>` and `custom<Fill>`.
+/// The word of an enumerator: `custom<Choice>`, `custom<Fill>` and `custom<Role>`.
 mlir::ParseResult parseChoice(mlir::OpAsmParser &parser, ExtentBaseAttr &kind);
 void printChoice(mlir::OpAsmPrinter &printer, mlir::Operation *op, ExtentBaseAttr kind);
 mlir::ParseResult parseFill(mlir::OpAsmParser &parser, WorkspaceFillAttr &fill);
 void printFill(mlir::OpAsmPrinter &printer, mlir::Operation *op, WorkspaceFillAttr fill);
+mlir::ParseResult parseRole(mlir::OpAsmParser &parser, StageRoleAttr &role);
+void printRole(mlir::OpAsmPrinter &printer, mlir::Operation *op, StageRoleAttr role);
 
 } // namespace polyattn::tile
 

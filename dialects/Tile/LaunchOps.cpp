@@ -105,11 +105,16 @@ SmallVector<StringRef> StageOp::getUsedNames() {
   return names;
 }
 
+bool StageOp::isCountedBy(ExtentBase choice) {
+  return llvm::any_of(getPrograms().getAsRange<ExtentAttr>(),
+                      [&](ExtentAttr extent) { return extent.getBase() == choice; });
+}
+
 LogicalResult StageOp::verify() {
   if (getPrograms().size() > kMostPrograms)
     return emitOpError("C4: programs are counted by at most ") << kMostPrograms << " extents";
-  if (getPerSplit() + getCombinesSplits() + getChained() > 1)
-    return emitOpError("C4: a stage is one of per_split, combines_splits and chained");
+  if (getPerSplit() + combinesSplits() + getChained() > 1)
+    return emitOpError("C4: a stage is per_split, is chained or combines splits, one of these");
   return verifyExtents(*this, getPrograms());
 }
 
@@ -156,7 +161,33 @@ LogicalResult ChooseOp::verify() {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// C1 to C3, as far as the entry alone tells.
+/// Whether a stage of this role computes what a main stage after it needs, or calls that leave the
+/// main stage nothing to do.
+static bool comesBeforeMain(StageRole role) {
+  return role > StageRole::Main && role < StageRole::Combine;
+}
+
+/// C7.
+static LogicalResult verifyRoles(EntryOp entry) {
+  auto stages = llvm::to_vector(entry.getBody().getOps<StageOp>());
+  auto isMain = [](StageOp stage) { return stage.getRole() == StageRole::Main; };
+  bool hasCut = false;
+  for (auto [i, stage] : llvm::enumerate(stages)) {
+    StringRef role = stringifyStageRole(stage.getRole());
+    if (isMain(stage)) {
+      if (stage.isCountedBy(ExtentBase::Segments) && std::exchange(hasCut, true))
+        return stage.emitOpError("C7: one main stage of an entry has programs of segments");
+    } else if (comesBeforeMain(stage.getRole())) {
+      if (llvm::none_of(ArrayRef(stages).drop_front(i), isMain))
+        return stage.emitOpError("C7: after a stage of role ") << role << " comes a main stage";
+    } else if (llvm::none_of(ArrayRef(stages).take_front(i), isMain)) {
+      return stage.emitOpError("C7: before a stage of role ") << role << " comes a main stage";
+    }
+  }
+  return success();
+}
+
+/// C1 to C3 and C7, as far as the entry alone tells.
 LogicalResult EntryOp::verifyRegions() {
   if (int64_t(getTensors()) < 1 || getTensors() > kMostTensors || getInputs() >= getTensors())
     return emitOpError("C4: an entry has at most ")
@@ -177,7 +208,7 @@ LogicalResult EntryOp::verifyRegions() {
       for (StringRef used : stage.getUsedNames())
         if (!getWorkspace(used))
           return op.emitOpError("C2: there is no workspace @") << used << " in this entry";
-      if ((stage.getPerSplit() || stage.getCombinesSplits()) && !getChoice(ExtentBase::Splits))
+      if ((stage.getPerSplit() || stage.combinesSplits()) && !getChoice(ExtentBase::Splits))
         return op.emitOpError("C3: there is no choice of splits in this entry");
     } else if (auto choice = dyn_cast<ChooseOp>(op)) {
       name = ("choice of " + stringifyExtentBase(choice.getKind())).str();
@@ -193,7 +224,7 @@ LogicalResult EntryOp::verifyRegions() {
   }
   if (getChoice(ExtentBase::Segments) && getChoice(ExtentBase::Splits))
     return emitOpError("C1: a head is cut by its positions or by its features, not by both");
-  return hasStage ? success() : emitOpError("C1: there is no stage");
+  return hasStage ? verifyRoles(*this) : emitOpError("C1: there is no stage");
 }
 
 /// The kernel of that name in the module, or in a module of kernels in it.

@@ -82,7 +82,8 @@ def Tile_EntryOp : Tile_Op<"entry",
     ```mlir
     tile.entry @linear tensors 4 inputs 3 {
       tile.workspace @segment_states : f32 [2 * (segments - 1), dim(0, 0), dim(1, 2), 64, 64]
-      tile.stage @linear__prefix programs [2 * (segments - 1), dim(1, 0), dim(1, 2)] uses [@segment_states]
+      tile.stage @linear__prefix role segment_sums
+        programs [2 * (segments - 1), dim(1, 0), dim(1, 2)] uses [@segment_states]
       tile.stage @linear programs [segments, dim(0, 0), dim(0, 2)] uses [@segment_states]
       tile.choose segments of dim(0, 1) {block = 64 : i64, min_positions = 0 : i64, multiple = 64 : i64,
         prefix_cost_percent = 40 : i64, subsegments = 2 : i64}
@@ -94,7 +95,9 @@ def Tile_EntryOp : Tile_Op<"entry",
     and choices that are made here, and choices none; C4, numbers are in the ranges that a launcher
     can compute with: workspaces have at most 2^40 elements but for what calls decide; C5, a kernel
     of the tile dialect takes the caller's tensors, then the stage's workspaces, of the same types;
-    C6, and it counts its programs as the stage does.
+    C6, and it counts its programs as the stage does; C7, what a `main` stage needs has one after
+    it, what needs a `main` stage has one before it, and one `main` stage at most has programs of
+    segments.
   }];
   let arguments = (ins SymbolNameAttr:$entry, I64Attr:$tensors, I64Attr:$inputs);
   let regions = (region SizedRegion<1>:$body);
@@ -138,14 +141,48 @@ def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
   let hasVerifier = 1;
 }
 
+def Tile_StageRole : Tile_Enum<"StageRole", "what a stage computes", [
+  I32EnumAttrCase<"Main", 0, "main">,
+  I32EnumAttrCase<"SegmentSums", 1, "segment_sums">,
+  I32EnumAttrCase<"SegmentStates", 2, "segment_states">,
+  I32EnumAttrCase<"Few", 3, "few">,
+  I32EnumAttrCase<"Vectors", 4, "vectors">,
+  I32EnumAttrCase<"Step", 5, "step">,
+  I32EnumAttrCase<"Combine", 6, "combine">,
+  I32EnumAttrCase<"GroupSums", 7, "group_sums">,
+  I32EnumAttrCase<"WeightSums", 8, "weight_sums">,
+  I32EnumAttrCase<"DecaySums", 9, "decay_sums">,
+  I32EnumAttrCase<"StateSums", 10, "state_sums">,
+  I32EnumAttrCase<"WriteBack", 11, "write_back">]>;
+def Tile_StageRoleAttr : EnumAttr<Tile_Dialect, Tile_StageRole, "stage_role"> {
+  let assemblyFormat = "$value";
+}
+
 def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
   let summary = "one launch of a kernel";
   let description = [{
     The number of programs is the product of `programs`. The kernel takes the caller's tensors, then
     those that it uses. A stage begins when the one before has ended.
 
+    The role says what the kernel computes. `main` is not written.
+
+    | role | computes | when |
+    |---|---|---|
+    | `main` | rows, and final states | |
+    | `segment_sums` | what the keys of each segment add to the states | before `main` |
+    | `segment_states` | the states before each segment | before `main` |
+    | `few` | calls of few tokens | before `main` |
+    | `vectors` | the features of calls of one token | before `main` |
+    | `step` | calls of one token | before `main` |
+    | `combine` | rows, of the parts that splits have left | after `main` |
+    | `group_sums` | rows of keys, as sums over the query heads of a group | after `main` |
+    | `weight_sums` | gradients of weights, as sums over programs | after `main` |
+    | `decay_sums` | the gradient of a decay | after `main` |
+    | `state_sums` | the gradient of a state that several attends read | after `main` |
+    | `write_back` | final states into the arguments that hold them | after `main` |
+
     With `per_split` the programs run as often as there are threads for the splits of the features,
-    each time for some splits that follow each other. A stage that `combines_splits` runs as often,
+    each time for some splits that follow each other. A stage that combines splits runs as often,
     but only where there are several splits.
 
     Programs of a `chained` stage wait for those with lower numbers: a program begins when all of
@@ -155,17 +192,22 @@ def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
     tile.stage @chain programs [ceildiv(dim(0, 1), 64), dim(0, 0), dim(0, 2)] uses [@states, @flags] chained
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Tile_ExtentArrayAttr:$programs,
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                       DefaultValuedAttr<Tile_StageRoleAttr, "StageRole::Main">:$role,
+                       Tile_ExtentArrayAttr:$programs,
                        OptionalAttr<FlatSymbolRefArrayAttr>:$uses, UnitAttr:$per_split,
-                       UnitAttr:$combines_splits, UnitAttr:$chained);
+                       UnitAttr:$chained);
   let assemblyFormat = [{
-    $kernel `programs` custom<Extents>($programs) (`uses` $uses^)? (`per_split` $per_split^)?
-    (`combines_splits` $combines_splits^)? (`chained` $chained^)? attr-dict
+    $kernel (`role` custom<Role>($role)^)? `programs` custom<Extents>($programs)
+    (`uses` $uses^)? (`per_split` $per_split^)? (`chained` $chained^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The names of the workspaces that the kernel takes.
     ::llvm::SmallVector<::llvm::StringRef> getUsedNames();
+    bool combinesSplits() { return getRole() == StageRole::Combine; }
+    /// Whether calls have as many programs as a choice says.
+    bool isCountedBy(ExtentBase choice);
   }];
 }
 

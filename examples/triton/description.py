@@ -11,7 +11,7 @@ Argument = namedtuple("Argument", "type value meaning")
 Tensor = namedtuple("Tensor", "name dtype shape strides pointer")
 
 # The version of the descriptions that this file reads.
-VERSION = 6
+VERSION = 7
 TRITON_TYPES = {"f32": "fp32", "bf16": "bf16", "f16": "fp16", "i32": "i32",
                 "i64": "i64"}
 

@@ -39,15 +39,15 @@ def polyattn_compile(options, *more):
 
 
 def order_of(descriptions, options):
-    """The kernels to launch, in the plan's order: with one segment there is nothing to hand on."""
-    main = next(d for d in descriptions if d["name"] == options.entry)
-    kernels.check_version(main)
-    plan = main["polyattn"]["plan"]
-    if options.segments == 1:
-        return [main]
-    if not any(choice["choose"] == "segments" for choice in plan["choices"]):
+    """The kernels to launch, in the plan's order: with one segment there is nothing to sum up."""
+    entry = next(d for d in descriptions if d["polyattn"]["entry"] == options.entry)
+    kernels.check_version(entry)
+    plan = entry["polyattn"]["plan"]
+    is_cut = options.segments != 1
+    if is_cut and not any(choice["choose"] == "segments" for choice in plan["choices"]):
         raise kernels.CallError(f"--segments: {options.entry} has one segment always")
-    return [next(d for d in descriptions if d["name"] == stage["function"]) for stage in plan["stages"]]
+    return [next(d for d in descriptions if d["name"] == stage["function"])
+            for stage in plan["stages"] if is_cut or stage["kind"] != "sums_segments"]
 
 
 def make_tensors(main, options, allocate):

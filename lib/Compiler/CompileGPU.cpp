@@ -9,8 +9,11 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "polyattn/Launch/FromModule.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Target/NVPTX.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
@@ -24,34 +27,25 @@ static llvm::SmallVector<GPUFuncOp> kernelsOf(mlir::ModuleOp module) {
   return kernels;
 }
 
-/// Whether a kernel is the one of that name, or one that runs before it.
-static bool belongsTo(GPUFuncOp kernel, llvm::StringRef name) {
-  llvm::StringRef own = kernel.getName();
-  return own == name || (own.consume_front(name) && own.starts_with("__"));
-}
-
-/// Removes the kernels of others, if there is one of that name.
-static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
-                                llvm::StringRef name) {
-  std::string names;
-  bool found = false;
+/// Removes the kernels that the entry of that name does not launch. A kernel that no entry launches
+/// is one by itself.
+static llvm::Error chooseEntry(mlir::ModuleOp module, llvm::StringRef fileName,
+                               llvm::StringRef name) {
   llvm::SmallVector<GPUFuncOp> kernels = kernelsOf(module);
-  for (GPUFuncOp kernel : kernels) {
-    found |= kernel.getName() == name;
-    if (llvm::none_of(kernels, [&](GPUFuncOp other) {
-          return other != kernel && belongsTo(kernel, other.getName());
-        }))
-      names += (names.empty() ? "" : ", ") + kernel.getName().str();
-  }
-  if (!found)
+  llvm::SmallVector<std::string> entries; // of each kernel
+  for (GPUFuncOp kernel : kernels)
+    entries.push_back(entryLaunching(module, kernel.getName()));
+  if (!llvm::is_contained(entries, name)) {
+    llvm::SetVector<llvm::StringRef> names(entries.begin(), entries.end());
     return llvm::createStringError(fileName + ": no kernel '" + name + "', expected one of " +
-                                   names);
+                                   llvm::join(names, ", "));
+  }
+  for (auto [kernel, entry] : llvm::zip_equal(kernels, entries))
+    if (entry != name)
+      kernel.erase();
   for (auto entry : llvm::make_early_inc_range(module.getOps<tile::EntryOp>()))
     if (entry.getEntry() != name)
       entry.erase();
-  for (GPUFuncOp kernel : kernelsOf(module))
-    if (!belongsTo(kernel, name))
-      kernel.erase();
   return llvm::Error::success();
 }
 
@@ -68,7 +62,7 @@ llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::
   if (!kernels)
     return kernels.takeError();
   if (!options.entry.empty())
-    if (llvm::Error error = chooseKernel(*kernels->module, fileName, options.entry))
+    if (llvm::Error error = chooseEntry(*kernels->module, fileName, options.entry))
       return std::move(error);
   return std::move(*kernels);
 }

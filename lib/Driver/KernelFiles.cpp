@@ -47,8 +47,9 @@ static llvm::Expected<std::string> emitCubin(LoweredModule &module, llvm::String
 }
 
 const KernelDescription *polyattn::entryOf(const LoweredModule &module, llvm::StringRef kernel) {
+  std::string name = entryLaunching(*module.module, kernel);
   for (const KernelDescription &entry : module.kernels)
-    if (kernel == entry.entry || kernel.starts_with(entry.entry + "__"))
+    if (entry.entry == name)
       return &entry;
   return nullptr;
 }

@@ -59,12 +59,14 @@ private:
 
 /// What the emulator runs of all that plans can say.
 static Error checkPlan(const LaunchPlan &plan, StringRef name) {
-  bool isPlain =
-      llvm::all_of(plan.stages,
-                   [](const LaunchStage &stage) { return stage.kind == LaunchStage::Plain; }) &&
-      llvm::all_of(plan.workspaces, [](const LaunchWorkspace &workspace) {
-        return workspace.fill != LaunchWorkspace::Launch;
-      });
+  bool isPlain = llvm::all_of(plan.stages,
+                              [](const LaunchStage &stage) {
+                                return stage.kind == LaunchStage::Plain ||
+                                       stage.kind == LaunchStage::SumsSegments;
+                              }) &&
+                 llvm::all_of(plan.workspaces, [](const LaunchWorkspace &workspace) {
+                   return workspace.fill != LaunchWorkspace::Launch;
+                 });
   if (isPlain)
     return Error::success();
   return llvm::createStringError("@" + name + ": has stages or workspaces that are not for GPUs");

@@ -38,6 +38,22 @@ static LaunchWorkspace workspaceOf(tile::WorkspaceOp op) {
           extentsOf(op.getShape())};
 }
 
+/// Of all roles a launcher needs to know two: other stages are launched and counted alike.
+static LaunchStage::Kind kindOf(tile::StageOp op) {
+  if (op.getPerSplit())
+    return LaunchStage::PerSplit;
+  if (op.getChained())
+    return LaunchStage::Chained;
+  switch (op.getRole()) {
+  case tile::StageRole::Combine:
+    return LaunchStage::CombinesSplits;
+  case tile::StageRole::SegmentSums:
+    return LaunchStage::SumsSegments;
+  default:
+    return LaunchStage::Plain;
+  }
+}
+
 static LaunchStage stageOf(tile::StageOp op, const LaunchPlan &plan) {
   LaunchStage stage;
   stage.function = op.getKernel().str();
@@ -47,10 +63,7 @@ static LaunchStage stageOf(tile::StageOp op, const LaunchPlan &plan) {
         plan.workspaces, [&](const LaunchWorkspace &workspace) { return workspace.name == name; });
     stage.workspaces.push_back(found - plan.workspaces.begin());
   }
-  stage.kind = op.getPerSplit()         ? LaunchStage::PerSplit
-               : op.getCombinesSplits() ? LaunchStage::CombinesSplits
-               : op.getChained()        ? LaunchStage::Chained
-                                        : LaunchStage::Plain;
+  stage.kind = kindOf(op);
   return stage;
 }
 

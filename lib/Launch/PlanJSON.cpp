@@ -38,7 +38,8 @@ static const Word kFills[] = {{"none", LaunchWorkspace::None},
 static const Word kStageKinds[] = {{"plain", LaunchStage::Plain},
                                    {"per_split", LaunchStage::PerSplit},
                                    {"combines_splits", LaunchStage::CombinesSplits},
-                                   {"chained", LaunchStage::Chained}};
+                                   {"chained", LaunchStage::Chained},
+                                   {"sums_segments", LaunchStage::SumsSegments}};
 
 static StringRef wordOf(llvm::ArrayRef<Word> words, int64_t value) {
   return llvm::find_if(words, [&](const Word &word) { return word.value == value; })->word;

@@ -85,7 +85,8 @@ static int check_plan(const polyattn_cuda_entry_rule *rule, char *error, size_t 
   }
   int others = 0;
   for (int64_t i = 0; i < plan->num_stages; ++i)
-    others |= plan->stages[i].kind != POLYATTN_RT_STAGE;
+    others |= plan->stages[i].kind != POLYATTN_RT_STAGE &&
+              plan->stages[i].kind != POLYATTN_RT_STAGE_SUMS_SEGMENTS;
   for (int64_t i = 0; i < plan->num_workspaces; ++i)
     others |= plan->workspaces[i].fill != POLYATTN_RT_FILL_NONE;
   if (others)

@@ -155,7 +155,7 @@ tile.entry @numbers tensors 2 inputs 1 {
 
 func.func private @k()
 tile.entry @modes tensors 2 inputs 1 {
-  // expected-error @below {{C4: a stage is one of per_split, combines_splits and chained}}
+  // expected-error @below {{C4: a stage is per_split, is chained or combines splits, one of these}}
   tile.stage @k programs [] per_split chained
 }
 
@@ -255,3 +255,39 @@ tile.entry @kind tensors 2 inputs 1 { tile.choose dim of dim(0, 1) {max = 8} }
 
 // expected-error @below {{expected none, zero or launch, got 'ones'}}
 tile.entry @ones tensors 2 inputs 1 { tile.workspace @a : f32 [4] fill ones }
+
+// -----
+
+// expected-error @below {{expected the role of a stage, one of main, segment_sums, segment_states, few, vectors, step, combine, group_sums, weight_sums, decay_sums, state_sums, write_back, got 'prefix'}}
+tile.entry @role tensors 2 inputs 1 { tile.stage @k role prefix programs [] }
+
+// -----
+
+func.func private @k()
+func.func private @sums()
+tile.entry @sums_last tensors 2 inputs 1 {
+  tile.stage @k programs []
+  // expected-error @below {{C7: after a stage of role segment_sums comes a main stage}}
+  tile.stage @sums role segment_sums programs []
+}
+
+// -----
+
+func.func private @k()
+func.func private @groups()
+tile.entry @groups_first tensors 2 inputs 1 {
+  // expected-error @below {{C7: before a stage of role group_sums comes a main stage}}
+  tile.stage @groups role group_sums programs []
+  tile.stage @k programs []
+}
+
+// -----
+
+func.func private @k()
+func.func private @sums()
+tile.entry @two_cut tensors 2 inputs 1 {
+  tile.stage @sums programs [segments - 1]
+  // expected-error @below {{C7: one main stage of an entry has programs of segments}}
+  tile.stage @k programs [segments]
+  tile.choose segments of dim(0, 1) {block = 64, min_positions = 0, multiple = 64, prefix_cost_percent = 40, subsegments = 1}
+}

@@ -79,6 +79,11 @@ static void readWorkspace(TextLine &line, Plan &plan) {
 
 static void readStage(TextLine &line, Plan &plan) {
   polyattn_rt_stage_rule stage{};
+  std::string kind = line.word("a kind of stage");
+  if (kind == "sums_segments")
+    stage.kind = POLYATTN_RT_STAGE_SUMS_SEGMENTS;
+  else if (kind != "plain")
+    line.fail("only plain and sums_segments are kinds of stages on a GPU, and got '" + kind + "'");
   stage.cluster = line.number("CTAs of a program");
   stage.scratch_bytes = line.number("bytes of a workspace");
   Extents programs = readExtents(line, plan, POLYATTN_RT_MAX_FACTORS);

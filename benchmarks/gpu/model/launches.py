@@ -70,7 +70,7 @@ class Call:
         for stage in self.plan["stages"]:
             kernel = self.kernels[stage["function"]]
             lines.append(f"kernel {kernel.warps} {kernel.registers} {kernel.shared}")
-            lines.append(" ".join(["stage", str(stage["cluster"]), str(stage["scratch_bytes"]),
+            lines.append(" ".join(["stage", stage["kind"], str(stage["cluster"]), str(stage["scratch_bytes"]),
                                    *map(self.extent, stage["programs"])]))
         for choice in self.plan["choices"]:
             numbers = (choice.get(key, 0) for key in ("block", "multiple", "min_positions", "prefix_cost_percent",

@@ -73,7 +73,7 @@ struct KernelDescription {
   bool invariant = false;
 
   /// The number that `toJSON` writes under "version": descriptions of others are refused.
-  static constexpr int64_t kVersion = 6;
+  static constexpr int64_t kVersion = 7;
 
   /// Dimensions of each tensor.
   std::vector<int64_t> ranks() const;

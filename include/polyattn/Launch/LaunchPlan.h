@@ -60,6 +60,7 @@ struct LaunchStage {
     PerSplit = POLYATTN_RT_STAGE_PER_SPLIT,
     CombinesSplits = POLYATTN_RT_STAGE_COMBINES_SPLITS,
     Chained = POLYATTN_RT_STAGE_CHAINED,
+    SumsSegments = POLYATTN_RT_STAGE_SUMS_SEGMENTS,
   };
   std::string function;
   std::vector<LaunchExtent> programs;
@@ -88,7 +89,7 @@ struct LaunchPlan {
 
   /// The choice of that kind, or null.
   const LaunchChoice *find(LaunchExtent::Base kind) const;
-  /// The last stage: the kernel that computes results, or what combines them.
+  /// The stage of that function, or null.
   const LaunchStage *findStage(llvm::StringRef function) const;
 
   llvm::json::Value toJSON() const;

@@ -299,7 +299,8 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
   for (const StateInfo &info : stateInfos()) {
     e.use({});
     workspaces(sumTensors(info, b), keysBy(b, sumsAll(info) ? 0 : kernel.segment(), /*times=*/1));
-    e.stage(name + "__sums" + info.suffix, all.gridOf(b, sumPrograms(info, b)));
+    e.stage(name + "__sums" + info.suffix, all.gridOf(b, sumPrograms(info, b)),
+            tile::StageRole::SegmentSums);
     EntryBuilder::Uses sums = e.use({});
     workspaces(stateTensors(info, b),
                isOrdered() ? keysBy(b, /*without=*/0, /*times=*/1) : e.number(1));
@@ -307,7 +308,8 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
     llvm::append_range(read, states);
     llvm::append_range(sums, states);
     e.use(sums);
-    e.stage(name + "__prefix" + info.suffix, all.gridOf(b, prefixPrograms(info, b)));
+    e.stage(name + "__prefix" + info.suffix, all.gridOf(b, prefixPrograms(info, b)),
+            tile::StageRole::SegmentStates);
   }
   e.forgetWorkspaces();
   return read;

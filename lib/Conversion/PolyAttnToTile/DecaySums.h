@@ -22,7 +22,7 @@ namespace polyattn {
 class DecaySums : public SavedSum {
 public:
   DecaySums(DecayGradientOp op, unsigned number, SavedTensors saved)
-      : SavedSum("__decay", number, std::move(saved)), op(op) {}
+      : SavedSum(tile::StageRole::DecaySums, "__decay", number, std::move(saved)), op(op) {}
 
   void build(TileBuilder &builder, llvm::StringRef entry) const override;
   mlir::ArrayAttr grid(mlir::Builder &builder) const override;

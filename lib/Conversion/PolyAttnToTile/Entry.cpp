@@ -91,7 +91,8 @@ static void writeStage(EntryBuilder &e, const Lowering &lowering, StringRef name
   llvm::append_range(all, e.use({}));
   llvm::append_range(all, states);
   e.use(all);
-  e.stage(name, info.tensors.gridOf(b, programs));
+  e.stage(name, info.tensors.gridOf(b, programs),
+          stage == Stage::Groups ? tile::StageRole::GroupSums : tile::StageRole::Main);
   e.use(before);
 }
 
@@ -139,12 +140,12 @@ void SumsOfKernels::write(EntryBuilder &e, TileBuilder &b, EntryBuilder::Uses su
     for (const StoredResult &value : sum->getSaved())
       saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
     e.use(saved);
-    e.stage(sum->kernelName(entry), sum->grid(b));
+    e.stage(sum->kernelName(entry), sum->grid(b), sum->getRole());
   }
   if (sums.empty())
     return;
   e.use(sums);
-  e.stage(entry + "__reduce", WeightReduction(kernels).grid(b));
+  e.stage(entry + "__reduce", WeightReduction(kernels).grid(b), tile::StageRole::WeightSums);
   writeParts(e, b);
 }
 

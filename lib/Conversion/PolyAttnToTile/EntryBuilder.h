@@ -48,11 +48,12 @@ public:
   Uses use(Uses next) { return std::exchange(uses, std::move(next)); }
 
   /// A kernel that takes all workspaces so far.
-  tile::StageOp stage(const llvm::Twine &kernel, mlir::ArrayAttr programs) {
+  tile::StageOp stage(const llvm::Twine &kernel, mlir::ArrayAttr programs,
+                      tile::StageRole role = tile::StageRole::Main) {
     auto name = mlir::FlatSymbolRefAttr::get(context, kernel.str());
-    return tile::StageOp::create(b, loc, name, programs,
+    return tile::StageOp::create(b, loc, name, tile::StageRoleAttr::get(context, role), programs,
                                  uses.empty() ? mlir::ArrayAttr() : b.getArrayAttr(uses),
-                                 mlir::UnitAttr(), mlir::UnitAttr(), mlir::UnitAttr());
+                                 mlir::UnitAttr(), mlir::UnitAttr());
   }
 
   /// Kernels from here on take no workspace that is there already.

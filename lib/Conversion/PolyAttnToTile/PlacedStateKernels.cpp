@@ -231,5 +231,6 @@ void PlacedStateKernels::writeWorkspaces(EntryBuilder &e) const {
 }
 
 void PlacedStateKernels::writeStage(EntryBuilder &e) const {
-  e.stage(lowering.named("__write_back"), info.tensors.gridOf(lowering.b, programs()));
+  e.stage(lowering.named("__write_back"), info.tensors.gridOf(lowering.b, programs()),
+          tile::StageRole::WriteBack);
 }

@@ -49,18 +49,20 @@ public:
   virtual void build(TileBuilder &builder, llvm::StringRef entry) const = 0;
   /// The axes of its grid.
   virtual mlir::ArrayAttr grid(mlir::Builder &builder) const = 0;
+  tile::StageRole getRole() const { return role; }
   std::string kernelName(llvm::StringRef entry) const { return (entry + suffix).str(); }
   llvm::ArrayRef<StoredResult> getSaved() const { return saved.values; }
 
 protected:
   /// `number` counts the gradients of one kind, whose kernels' names end in `suffix`.
-  SavedSum(llvm::StringRef suffix, unsigned number, SavedTensors saved)
-      : saved(std::move(saved)),
+  SavedSum(tile::StageRole role, llvm::StringRef suffix, unsigned number, SavedTensors saved)
+      : saved(std::move(saved)), role(role),
         suffix((suffix + (number ? llvm::Twine(number) : llvm::Twine())).str()) {}
 
   SavedTensors saved;
 
 private:
+  tile::StageRole role;
   std::string suffix;
 };
 

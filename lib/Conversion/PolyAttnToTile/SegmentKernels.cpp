@@ -111,7 +111,8 @@ void SegmentKernels::write(EntryBuilder &e) const {
   for (const HiddenArgument &tensor : tensors())
     e.workspace(tensor, {prefixPrograms().perHead, kernel.batches(b.getContext(), query),
                          e.dimension(state, 2)});
-  e.stage(lowering.named("__prefix"), kernel.gridOf(b, prefixPrograms()));
+  e.stage(lowering.named("__prefix"), kernel.gridOf(b, prefixPrograms()),
+          tile::StageRole::SegmentSums);
   e.stage(info.name(), kernel.gridOf(b, mainPrograms()));
   tile::ChooseOp choice = e.choose(tile::ExtentBase::Segments, e.dimension(query, 1));
   choice.setBlock(info.block());

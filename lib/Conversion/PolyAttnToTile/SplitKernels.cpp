@@ -76,7 +76,7 @@ void SplitKernels::write(EntryBuilder &e, ArrayAttr programs) const {
                           e.dimension(query, 2), e.number(partialColumns(info))});
   e.workspace(hidden[1], {}, tile::WorkspaceFill::Launch);
   e.stage(info.name(), programs).setPerSplit(true);
-  e.stage(lowering.named("__combine"), programs).setCombinesSplits(true);
+  e.stage(lowering.named("__combine"), programs, tile::StageRole::Combine);
   tile::ChooseOp choice = e.choose(tile::ExtentBase::Splits, positions);
   choice.setMax(info.cut().getSplits());
   choice.setMultiple(std::max(info.block(), info.run));

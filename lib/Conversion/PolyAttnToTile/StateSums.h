@@ -21,7 +21,7 @@ namespace polyattn {
 class StateSums : public SavedSum {
 public:
   StateSums(AddGradientsOp op, unsigned number, SavedTensors saved)
-      : SavedSum("__state", number, std::move(saved)), op(op) {}
+      : SavedSum(tile::StageRole::StateSums, "__state", number, std::move(saved)), op(op) {}
 
   void build(TileBuilder &builder, llvm::StringRef entry) const override;
   mlir::ArrayAttr grid(mlir::Builder &builder) const override;

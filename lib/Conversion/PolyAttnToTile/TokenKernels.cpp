@@ -112,12 +112,15 @@ void TokenKernels::buildVectors() const {
 void TokenKernels::write(EntryBuilder &e) const {
   const KernelTensors &kernel = info.tensors;
   if (info.steps().getTokens() > 1)
-    e.stage(lowering.named("__few"), kernel.gridOf(lowering.b, fewPrograms()));
+    e.stage(lowering.named("__few"), kernel.gridOf(lowering.b, fewPrograms()),
+            tile::StageRole::Few);
   tile::ExtentAttr batch = kernel.batches(lowering.b.getContext(), kernel.queryTensor);
   for (const auto &[tensor, ofQueries] : stepTensors())
     e.workspace(tensor, {batch, e.dimension(ofQueries ? kernel.queryTensor : kernel.keyTensor, 2)});
   if (info.steps().getBatches())
-    e.stage(lowering.named("__vectors"), kernel.gridOf(lowering.b, vectorPrograms()));
-  e.stage(lowering.named("__step"), kernel.gridOf(lowering.b, info.programs()));
+    e.stage(lowering.named("__vectors"), kernel.gridOf(lowering.b, vectorPrograms()),
+            tile::StageRole::Vectors);
+  e.stage(lowering.named("__step"), kernel.gridOf(lowering.b, info.programs()),
+          tile::StageRole::Step);
   e.forgetWorkspaces();
 }

@@ -26,7 +26,7 @@
 // CHECK-NEXT:    tile.workspace @saved1 : f32 [dim(1, 0), dim(1, 1), dim(1, 2)]
 // CHECK-NEXT:    tile.workspace @saved2 : f32 [dim(1, 0), dim(0, 2), 8, 8]
 // CHECK-NEXT:    tile.stage @gates__anticausal programs [dim(1, 0), dim(1, 2)] uses [@saved1, @saved2]
-// CHECK-NEXT:    tile.stage @gates__decay programs [dim(5, 0), dim(5, 2)] uses [@saved0, @saved1, @saved2]
+// CHECK-NEXT:    tile.stage @gates__decay role decay_sums programs [dim(5, 0), dim(5, 2)] uses [@saved0, @saved1, @saved2]
 // CHECK-NEXT:  }
 polyattn.attention @gates(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %g: tensor<?x?x?xf32>,
     %s: tensor<?x?x8x8xf32>, %ds: tensor<?x?x8x8xf32>) -> (d_g: tensor<?x?x?xf32>) {

@@ -17,7 +17,7 @@
 // CHECK:       tile.entry @d_v tensors 4 inputs 3 {
 // CHECK-NEXT:    tile.workspace @heads_anticausal : f32 [dim(1, 0), dim(1, 1), dim(2, 2), 8]
 // CHECK-NEXT:    tile.stage @d_v programs [dim(2, 0), dim(2, 2)] uses [@heads_anticausal]
-// CHECK-NEXT:    tile.stage @d_v__groups programs [dim(1, 0), dim(1, 2)] uses [@heads_anticausal]
+// CHECK-NEXT:    tile.stage @d_v__groups role group_sums programs [dim(1, 0), dim(1, 2)] uses [@heads_anticausal]
 // CHECK-NEXT:  }
 polyattn.attention @d_v(%q: tensor<?x?x?x16xbf16>, %k: tensor<?x?x?x16xbf16>, %d_o: tensor<?x?x?x8xbf16>)
     -> (d_v: tensor<?x?x?x8xbf16>) {
@@ -34,7 +34,7 @@ polyattn.attention @d_v(%q: tensor<?x?x?x16xbf16>, %k: tensor<?x?x?x16xbf16>, %d
 // CHECK-NEXT:    tile.stage @both programs [dim(0, 0), dim(0, 2)]{{$}}
 // CHECK-NEXT:    tile.workspace @heads_full
 // CHECK-NEXT:    tile.stage @both__full_of_keys
-// CHECK-NEXT:    tile.stage @both__full_of_keys__groups
+// CHECK-NEXT:    tile.stage @both__full_of_keys__groups role group_sums
 polyattn.attention @both(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>)
     -> (x: tensor<?x?x?x16xf32>, y: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]

@@ -14,10 +14,10 @@
 // CHECK:         store {{.*}}, %weight_sums0[%{{.*}}, %[[HEAD]],
 // CHECK-LABEL: tile.kernel @behind__reduce
 // CHECK:       tile.entry @behind
-// CHECK:         tile.stage @behind__groups
+// CHECK:         tile.stage @behind__groups role group_sums
 // CHECK-NEXT:    tile.workspace @weight_sums0
 // CHECK-NEXT:    tile.stage @behind__rows
-// CHECK-NEXT:    tile.stage @behind__reduce
+// CHECK-NEXT:    tile.stage @behind__reduce role weight_sums
 polyattn.attention @behind(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %o: tensor<?x?x?x4xf32>,
                            %d_o: tensor<?x?x?x5xf32>)
     -> (d_v: tensor<?x?x?x4xf32>, d_w: tensor<4x5xf32>, d_x: tensor<?x?x?x5xf32>) {

@@ -12,7 +12,7 @@
 // CPU: llvm.func @gated({{.*}}tile.scratch_bytes =
 // CPU: llvm.func @gated__prefix({{.*}}tile.scratch_bytes =
 // CPU: tile.entry @gated tensors
-// CPU: tile.stage @gated__prefix programs
+// CPU: tile.stage @gated__prefix role segment_sums programs
 
 // NONE: error: expected subsegments from 1 to 1024 and a cluster-size of 1, 2, 4 or 8, got 0 and 1
 
@@ -34,7 +34,7 @@
 // SUBSEGMENTS: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %c32
 // SUBSEGMENTS-LABEL: tile.entry @gated
 // SUBSEGMENTS: tile.workspace @segment_states : f32 [3 * (segments - 1),
-// SUBSEGMENTS: tile.stage @gated__prefix programs [3 * (segments - 1), dim(2, 0), dim(2, 2)]
+// SUBSEGMENTS: tile.stage @gated__prefix role segment_sums programs [3 * (segments - 1), dim(2, 0), dim(2, 2)]
 // SUBSEGMENTS: tile.choose segments {{.*}} subsegments = 3 : i64}
 
 // CHECK-LABEL: tile.kernel @gated programs [segments, dim(0, 0), dim(0, 2)] attributes
@@ -82,7 +82,7 @@
 // CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(2, 2), 16, 32]
 // CHECK-NEXT: tile.workspace @segment_normalizers : f32 [segments - 1, dim(0, 0), dim(2, 2), 16]
 // CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(2, 2)]
-// CHECK-NEXT: tile.stage @gated__prefix programs [segments - 1, dim(2, 0), dim(2, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
+// CHECK-NEXT: tile.stage @gated__prefix role segment_sums programs [segments - 1, dim(2, 0), dim(2, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
 // CHECK-NEXT: tile.stage @gated programs [segments, dim(0, 0), dim(0, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
 // CHECK-NEXT: tile.choose segments of dim(0, 1) {block = 32 : i64, min_positions = 0 : i64, multiple = 32 : i64, prefix_cost_percent = {{[1-9][0-9]}} : i64, subsegments = 1 : i64}
 // CHECK-NEXT: }
@@ -118,7 +118,7 @@ polyattn.attention @gated(
 // CHECK-LABEL: tile.entry @head_decay
 // CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(0, 2), 16, 16]
 // CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(0, 2)]
-// CHECK-NEXT: tile.stage @head_decay__prefix programs [segments - 1, dim(0, 0), dim(0, 2)]
+// CHECK-NEXT: tile.stage @head_decay__prefix role segment_sums programs [segments - 1, dim(0, 0), dim(0, 2)]
 polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>, %g: tensor<?xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]

@@ -40,8 +40,8 @@
 // FEW-NOT:       tile.buffer
 // FEW:           tile.recur
 // FEW:         tile.entry @power
-// FEW-NEXT:      tile.stage @power__few
-// FEW-NEXT:      tile.stage @power__step programs [dim(0, 0), dim(0, 2)]{{$}}
+// FEW-NEXT:      tile.stage @power__few role few
+// FEW-NEXT:      tile.stage @power__step role step programs [dim(0, 0), dim(0, 2)]{{$}}
 // FEW-NEXT:      tile.workspace @new_final : f32 [dim(0, 0), dim(2, 2), 10 * ceildiv(dim(0, 1) - 8,
 
 polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>,
@@ -138,8 +138,8 @@ polyattn.attention @turned(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %w:
 // CHECK-NEXT:    tile.workspace @step_queries : f32 [dim(0, 0), dim(0, 2), 4]
 // CHECK-NEXT:    tile.workspace @step_keys
 // CHECK-NEXT:    tile.workspace @step_values
-// CHECK-NEXT:    tile.stage @projected__vectors {{.*}} uses [@step_queries, @step_keys, @step_values]
-// CHECK-NEXT:    tile.stage @projected__step {{.*}} uses [@step_queries, @step_keys, @step_values]
+// CHECK-NEXT:    tile.stage @projected__vectors role vectors {{.*}} uses [@step_queries, @step_keys, @step_values]
+// CHECK-NEXT:    tile.stage @projected__step role step {{.*}} uses [@step_queries, @step_keys, @step_values]
 // CHECK-NEXT:    tile.workspace @new_final
 // CHECK-NEXT:    tile.stage @projected programs {{.*}} uses [@new_final]
 

@@ -33,7 +33,7 @@
 // CHECK-NEXT:    tile.workspace @weight_sums2 : f32 [parts, dim(1, 2), 6, 8]
 // CHECK-NEXT:    tile.workspace @weight_sums3 : f32 [parts, dim(1, 2), 6, 8]
 // CHECK-NEXT:    tile.stage @sums__anticausal programs [parts, dim(1, 2)] uses [@weight_sums2, @weight_sums3]
-// CHECK-NEXT:    tile.stage @sums__reduce programs [3, dim(6, 0)] uses [@weight_sums0, @weight_sums1, @weight_sums2, @weight_sums3]
+// CHECK-NEXT:    tile.stage @sums__reduce role weight_sums programs [3, dim(6, 0)] uses [@weight_sums0, @weight_sums1, @weight_sums2, @weight_sums3]
 // CHECK-NEXT:    tile.choose parts of dim(1, 0) {bytes = 600 : i64, max = 64 : i64}
 polyattn.attention @sums(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x6xf32>,
     %x: tensor<?x?x?x8xf32>)

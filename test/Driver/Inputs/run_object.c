@@ -35,7 +35,7 @@ static const polyattn_rt_workspace_rule workspaces[] = {
     {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 4, {PREFIXES, DIM(0, 0), DIM(2, 2), NUMBER(kWidth)}}};
 static const int64_t all_workspaces[] = {0, 1};
 static const polyattn_rt_stage_rule stages[] = {{linear__prefix,
-                                                 POLYATTN_RT_STAGE,
+                                                 POLYATTN_RT_STAGE_SUMS_SEGMENTS,
                                                  SCRATCH_BYTES,
                                                  1,
                                                  {DIM(2, 0), DIM(2, 2), PREFIXES},

@@ -45,7 +45,7 @@ const polyattn_rt_workspace_rule kWorkspaces[] = {
      {segmentsPlus(-1), {POLYATTN_RT_NUMBER, 0, 0, 3, 1, 1}}}};
 const int64_t kAll[] = {0, 1};
 const polyattn_rt_stage_rule kStages[] = {
-    {nullptr, POLYATTN_RT_STAGE, 4096, 1, {dim(0, 0), segmentsPlus(-1)}, 2, kAll, 2},
+    {nullptr, POLYATTN_RT_STAGE_SUMS_SEGMENTS, 4096, 1, {dim(0, 0), segmentsPlus(-1)}, 2, kAll, 2},
     {nullptr, POLYATTN_RT_STAGE, 256, 1, {dim(0, 0), segmentsPlus(0)}, 2, kAll, 2}};
 const polyattn_rt_choice_rule kChoice = {POLYATTN_RT_SEGMENTS, dim(0, 1), 1, 1, 0, 40, 1, 0, 0};
 const polyattn_rt_plan kSegmentPlan = {kWorkspaces, 2, kStages, 2, &kChoice, 1};

@@ -95,9 +95,9 @@ TEST(GPUModelInput, PlansChooseSegments) {
   std::string plan = "sizes 4 8192 16 64\n"
                      "workspace f32 segments 0 0 -1 1 2 size 0 0 0 1 1 number 0 0 64 1 1\n"
                      "kernel 4 185 65024\n"
-                     "stage 1 0 segments 0 0 -1 1 2 size 0 0 0 1 1 size 0 2 0 1 1\n"
+                     "stage sums_segments 1 0 segments 0 0 -1 1 2 size 0 0 0 1 1 size 0 2 0 1 1\n"
                      "kernel 4 245 92672\n"
-                     "stage 1 0 segments 0 0 0 1 1 size 0 0 0 1 1 size 0 2 0 1 1\n"
+                     "stage plain 1 0 segments 0 0 0 1 1 size 0 0 0 1 1 size 0 2 0 1 1\n"
                      "choice segments 64 64 0 33 2 0 0 size 0 1 0 1 1\n";
   auto choices = [&](const std::string &text) {
     std::stringstream out;
@@ -113,7 +113,9 @@ TEST(GPUModelInput, PlansChooseSegments) {
             "{\"segments\": 1, \"parts\": 1, \"programs\": [], \"workspaces\": [[9]]}\n");
   auto fails = [&](const std::string &text) { return failureOf([&] { choices(text); }); };
   EXPECT_EQ(fails("workspace f8 size 0 0 0 1 1\n"), "line 1 of the plan: unknown dtype 'f8'");
-  EXPECT_EQ(fails("sizes 4\nstage 1 0 size 1 0 0 1 1\n"),
+  EXPECT_EQ(fails("stage chained 1 0\n"), "line 1 of the plan: only plain and sums_segments are "
+                                          "kinds of stages on a GPU, and got 'chained'");
+  EXPECT_EQ(fails("sizes 4\nstage plain 1 0 size 1 0 0 1 1\n"),
             "line 2 of the plan: there is no such tensor or dimension");
   EXPECT_EQ(fails("segments 2\n"), "its positions cannot be cut into 2 segments");
   EXPECT_EQ(fails("choice splits 1\n"),

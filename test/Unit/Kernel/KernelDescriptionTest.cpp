@@ -102,12 +102,12 @@ TEST(KernelDescription, RefusesEarlierVersions) {
     ASSERT_NE(at, std::string::npos);
     old.replace(at, part.size(), by);
   };
-  remove(R"("version":6)", R"("version":4)");
+  remove(R"("version":7)", R"("version":4)");
   EXPECT_EQ(llvm::toString(parse(old).takeError()),
-            "'based': a description of version 4, expected 6: compile it anew");
+            "'based': a description of version 4, expected 7: compile it anew");
   remove(R"("version":4)", R"("segments":{},"split":{},"stages":[])");
   EXPECT_EQ(llvm::toString(parse(old).takeError()),
-            "'based': a description of version 3, expected 6: compile it anew");
+            "'based': a description of version 3, expected 7: compile it anew");
 }
 
 TEST(KernelDescription, BecomesTheRuntimesTables) {

@@ -21,7 +21,7 @@ const char kEntries[] = R"(
 tile.entry @segments tensors 2 inputs 1 {
   tile.workspace @states : f32 [2 * (segments - 1), dim(0, 0), dim(1, 2), 64, 32]
   tile.workspace @decays : f32 [2 * (segments - 1), dim(0, 0), dim(1, 2)]
-  tile.stage @prefix programs [dim(1, 0), dim(1, 2), 2 * (segments - 1)] uses [@states, @decays]
+  tile.stage @prefix role segment_sums programs [dim(1, 0), dim(1, 2), 2 * (segments - 1)] uses [@states, @decays]
   tile.stage @main programs [dim(0, 0), dim(0, 2), segments] uses [@states, @decays]
   tile.choose segments of dim(0, 1) {block = 32, min_positions = 100, multiple = 64, prefix_cost_percent = 47, subsegments = 2}
 }
@@ -29,14 +29,14 @@ tile.entry @splits tensors 2 inputs 1 {
   tile.workspace @partial : f32 [splits, dim(0, 0), dim(0, 1), dim(0, 2), 65]
   tile.workspace @launch : i64 [4] fill launch
   tile.stage @main programs [dim(0, 0), dim(0, 2)] uses [@partial, @launch] per_split
-  tile.stage @prefix programs [dim(0, 0), dim(0, 2)] uses [@partial, @launch] combines_splits
+  tile.stage @prefix role combine programs [dim(0, 0), dim(0, 2)] uses [@partial, @launch]
   tile.choose splits of dim(0, 1) {max = 8, min_positions = 96, multiple = 64}
 }
 tile.entry @rest tensors 2 inputs 1 {
   tile.workspace @dw : f32 [parts, 4]
   tile.workspace @flags : i32 [ceildiv(dim(0, 1) + 3, 64)] fill zero
   tile.stage @main programs [parts, ceildiv(dim(0, 1) + 3, 64)] uses [@flags, @dw] chained
-  tile.stage @prefix programs [16] uses [@dw]
+  tile.stage @prefix role weight_sums programs [16] uses [@dw]
   tile.choose parts of dim(0, 0) {bytes = 1024, max = 64}
 }
 func.func private @main()
@@ -77,6 +77,8 @@ TEST_F(Plans, SayWhatTheEntrySays) {
   EXPECT_EQ(toString(segments.workspaces[0].shape[2]), "size 2 of tensor 1");
   ASSERT_EQ(segments.stages.size(), 2u);
   EXPECT_EQ(segments.stages[0].function, "prefix");
+  EXPECT_EQ(segments.stages[0].kind, LaunchStage::SumsSegments);
+  EXPECT_EQ(segments.stages[1].kind, LaunchStage::Plain);
   EXPECT_EQ(segments.stages[1].workspaces, (std::vector<int64_t>{0, 1}));
   const LaunchChoice *choice = segments.find(LaunchExtent::Segments);
   ASSERT_TRUE(choice);
@@ -86,6 +88,9 @@ TEST_F(Plans, SayWhatTheEntrySays) {
   EXPECT_EQ(choice->prefixCostPercent, 47);
   EXPECT_EQ(choice->subsegments, 2);
   EXPECT_FALSE(segments.find(LaunchExtent::Splits));
+  LaunchPlan splits = plan("splits");
+  EXPECT_EQ(splits.stages[0].kind, LaunchStage::PerSplit);
+  EXPECT_EQ(splits.stages[1].kind, LaunchStage::CombinesSplits);
   LaunchPlan rest = plan("rest");
   EXPECT_EQ(rest.stages[0].kind, LaunchStage::Chained);
   EXPECT_EQ(rest.stages[0].workspaces, (std::vector<int64_t>{1, 0}));

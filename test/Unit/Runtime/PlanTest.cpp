@@ -96,7 +96,14 @@ struct Kernel {
       POLYATTN_F32, POLYATTN_RT_FILL_NONE, 3, {prefixes, dim(0, 0), dim(0, 2)}};
   int64_t used[1] = {0};
   polyattn_rt_stage_rule stages[2] = {
-      {buildPrefixKernel, POLYATTN_RT_STAGE, 64, 1, {prefixes, dim(0, 0), dim(0, 2)}, 3, used, 1},
+      {buildPrefixKernel,
+       POLYATTN_RT_STAGE_SUMS_SEGMENTS,
+       64,
+       1,
+       {prefixes, dim(0, 0), dim(0, 2)},
+       3,
+       used,
+       1},
       {compute, POLYATTN_RT_STAGE, 64, 1, {segments, dim(0, 0), dim(0, 2)}, 3, used, 1}};
   polyattn_rt_choice_rule choice = {POLYATTN_RT_SEGMENTS, dim(0, 1), 2, kUnit, 0, 40,
                                     subsegments,          0,         0};

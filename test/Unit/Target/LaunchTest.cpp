@@ -91,7 +91,7 @@ const char kEntry[] = R"(
 tile.entry @f tensors 2 inputs 1 {
   tile.workspace @states : f32 [segments - 1, dim(0, 0), dim(1, 2), 16]
   tile.workspace @more : f32 [7]
-  tile.stage @f__prefix programs [dim(0, 0), dim(1, 2), segments - 1] uses [@states, @more]
+  tile.stage @f__prefix role segment_sums programs [dim(0, 0), dim(1, 2), segments - 1] uses [@states, @more]
   tile.stage @f programs [dim(0, 0), dim(0, 2), segments] uses [@states, @more]
   tile.choose segments of dim(0, 1) {block = 64, min_positions = 300, multiple = 64, prefix_cost_percent = 40, subsegments = 1}
 }
