@@ -5,19 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/LaunchLimits.h"
 #include "dialects/Tile/Tile.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace polyattn::tile;
-
-/// Limits of a number in an extent, and of the elements of a workspace as far as they are known.
-static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40;
-/// Limits of the fields of a choice.
-static constexpr int64_t kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
-                         kMostSubsegments = 1 << 10;
-static constexpr size_t kMostPrograms = 6, kMostDimensions = 6, kMostTensors = 256;
 
 WorkspaceOp EntryOp::getWorkspace(StringRef name) {
   for (auto workspace : getBody().getOps<WorkspaceOp>())
@@ -38,11 +31,7 @@ ChooseOp EntryOp::getChoice(ExtentBase kind) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyNumbers(Operation *op, ExtentAttr extent) {
-  auto isIn = [](int64_t number, int64_t least) {
-    return number >= least && number <= kMostOfNumber;
-  };
-  int64_t least = extent.isNumber() ? 0 : -kMostOfNumber;
-  if (isIn(extent.getPlus(), least) && isIn(extent.getTimes(), 0) && isIn(extent.getDivisor(), 1) &&
+  if (areInLimits(extent.isNumber(), extent.getPlus(), extent.getDivisor(), extent.getTimes()) &&
       extent.getTensor() >= 0 && extent.getDimension() >= 0)
     return success();
   return op->emitOpError("C4: the numbers of an extent are from 0 to 2^40, and what it is divided "
@@ -80,18 +69,16 @@ LogicalResult WorkspaceOp::verify() {
   bool isFloat = element.isF32() || element.isBF16() || element.isF16();
   if (!isFloat && !element.isSignlessInteger(32) && !element.isSignlessInteger(64))
     return emitOpError("C4: a workspace holds f32, bf16, f16, i32 or i64, not ") << element;
-  if (getShape().size() > kMostDimensions)
+  if (int64_t(getShape().size()) > kMostDimensions)
     return emitOpError("C4: a workspace has at most ") << kMostDimensions << " dimensions";
   int64_t elements = 1;
   for (auto extent : getShape().getAsRange<ExtentAttr>())
-    if (extent.isNumber() ? llvm::MulOverflow(elements, extent.getPlus(), elements)
-                          : llvm::MulOverflow(elements, extent.getTimes(), elements))
-      elements = INT64_MAX;
+    addDimension(elements, extent.isNumber() ? extent.getPlus() : extent.getTimes());
   if (elements > kMostElements)
     return emitOpError("C4: a workspace has at most 2^40 elements");
   auto extents = getShape().getAsRange<ExtentAttr>();
   bool isLaunch = element.isInteger(64) && getShape().size() == 1 &&
-                  (*extents.begin()).isNumber() && (*extents.begin()).getPlus() == 4;
+                  (*extents.begin()).isNumber() && (*extents.begin()).getPlus() == kLaunchNumbers;
   if (getFill() == WorkspaceFill::Launch && !isLaunch)
     return emitOpError("C4: the numbers of a launch are i64 [4]");
   return success();
@@ -111,8 +98,8 @@ bool StageOp::isCountedBy(ExtentBase choice) {
 }
 
 LogicalResult StageOp::verify() {
-  if (getPrograms().size() > kMostPrograms)
-    return emitOpError("C4: programs are counted by at most ") << kMostPrograms << " extents";
+  if (int64_t(getPrograms().size()) > kMostExtents)
+    return emitOpError("C4: programs are counted by at most ") << kMostExtents << " extents";
   if (getPerSplit() + combinesSplits() + getChained() > 1)
     return emitOpError("C4: a stage is per_split, is chained or combines splits, one of these");
   return verifyExtents(*this, getPrograms());
@@ -123,35 +110,19 @@ LogicalResult StageOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ChooseOp::verify() {
-  struct Number {
-    StringRef name;
-    std::optional<uint64_t> value;
-    int64_t least, most;
-    bool belongs;
-  };
-  bool segments = getKind() == ExtentBase::Segments, splits = getKind() == ExtentBase::Splits,
-       parts = getKind() == ExtentBase::Parts;
-  if (!segments && !splits && !parts)
+  if (getKind() <= ExtentBase::Dimension)
     return emitOpError("C4: a choice is of segments, splits or parts");
-  const Number numbers[] = {
-      {"block", getBlock(), 1, kMostPositions, segments},
-      {"multiple", getMultiple(), 1, kMostPositions, segments || splits},
-      {"min_positions", getMinPositions(), 0, kMostPositions, segments || splits},
-      {"prefix_cost_percent", getPrefixCostPercent(), 0, kMostPercent, segments},
-      {"subsegments", getSubsegments(), 1, kMostSubsegments, segments},
-      {"max", getMax(), 1, kMostParts, splits || parts},
-      {"bytes", getBytes(), 1, kMostElements, parts}};
-  for (const Number &number : numbers) {
-    if (bool(number.value) != number.belongs)
+  for (const ChoiceField &field : kChoiceFields) {
+    auto value = (*this)->getAttrOfType<IntegerAttr>(field.name);
+    bool belongs = field.isOf(getKind());
+    if (bool(value) != belongs)
       return emitOpError("C4: a choice of ")
-             << stringifyExtentBase(getKind()) << (number.belongs ? " needs " : " has no ")
-             << number.name;
-    if (number.value &&
-        (int64_t(*number.value) < number.least || int64_t(*number.value) > number.most))
-      return emitOpError("C4: ") << number.name << " is from " << number.least << " to "
-                                 << number.most << ", not " << int64_t(*number.value);
+             << stringifyExtentBase(getKind()) << (belongs ? " needs " : " has no ") << field.name;
+    if (value && !field.limits.contains(value.getInt()))
+      return emitOpError("C4: ") << field.name << " is from " << field.limits.least << " to "
+                                 << field.limits.most << ", not " << value.getInt();
   }
-  if (segments && *getMultiple() < *getBlock())
+  if (getKind() == ExtentBase::Segments && *getMultiple() < *getBlock())
     return emitOpError("C4: segments are multiples of whole blocks, and ")
            << *getMultiple() << " is less than one of " << *getBlock();
   return verifyNumbers(*this, getOf());

@@ -244,10 +244,6 @@ def Tile_ChooseOp : Tile_Op<"choose", [HasParent<"EntryOp">]> {
                        OptionalAttr<I64Attr>:$bytes);
   let assemblyFormat = "custom<Choice>($kind) `of` custom<Extent>($of) attr-dict";
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// The largest `max`, of splits and of parts.
-    static constexpr int64_t kMostParts = 1 << 16;
-  }];
 }
 
 #endif // TILE_LAUNCH_OPS

@@ -7,6 +7,7 @@
 
 #include "polyattn/Launch/FromModule.h"
 #include "dialects/Tile/EntryOf.h"
+#include "dialects/Tile/LaunchLimits.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
@@ -68,17 +69,12 @@ static LaunchStage stageOf(tile::StageOp op, const LaunchPlan &plan) {
 }
 
 static LaunchChoice choiceOf(tile::ChooseOp op) {
-  auto number = [](std::optional<uint64_t> value) { return int64_t(value.value_or(0)); };
   LaunchChoice choice;
   choice.kind = LaunchExtent::Base(op.getKind());
   choice.of = extentOf(op.getOf());
-  choice.block = number(op.getBlock());
-  choice.multiple = number(op.getMultiple());
-  choice.minPositions = number(op.getMinPositions());
-  choice.prefixCostPercent = number(op.getPrefixCostPercent());
-  choice.subsegments = number(op.getSubsegments());
-  choice.max = number(op.getMax());
-  choice.bytes = number(op.getBytes());
+  for (const tile::ChoiceField &field : tile::kChoiceFields)
+    if (auto number = op->getAttrOfType<IntegerAttr>(field.name))
+      choice.*LaunchChoice::field(field.name) = number.getInt();
   return choice;
 }
 

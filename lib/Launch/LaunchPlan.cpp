@@ -6,18 +6,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Launch/LaunchPlan.h"
+#include "dialects/Tile/LaunchLimits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace polyattn;
 using llvm::createStringError;
 using llvm::Error;
+using tile::Limits;
 
-// The limits of `tile.entry` (dialects/Tile/LaunchOps.cpp).
-static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40,
-                         kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
-                         kMostSubsegments = 1 << 10, kMostParts = 1 << 16, kMostCTAs = 8;
+static_assert(tile::kMostExtents == POLYATTN_RT_MAX_FACTORS &&
+              tile::kMostDimensions == POLYATTN_MAX_RANK);
+/// What targets fill in, and `tile.entry` does not say.
+static constexpr Limits kScratchBytes = {0, tile::kMostElements}, kCTAs = {1, 8};
+
+int64_t LaunchChoice::*LaunchChoice::field(llvm::StringRef name) {
+  return llvm::StringSwitch<int64_t LaunchChoice::*>(name)
+      .Case("block", &LaunchChoice::block)
+      .Case("multiple", &LaunchChoice::multiple)
+      .Case("min_positions", &LaunchChoice::minPositions)
+      .Case("prefix_cost_percent", &LaunchChoice::prefixCostPercent)
+      .Case("subsegments", &LaunchChoice::subsegments)
+      .Case("max", &LaunchChoice::max)
+      .Case("bytes", &LaunchChoice::bytes);
+}
 
 const LaunchChoice *LaunchPlan::find(LaunchExtent::Base kind) const {
   auto found =
@@ -56,8 +69,9 @@ std::string polyattn::toString(const LaunchExtent &extent,
 // What is wrong with a plan
 //===----------------------------------------------------------------------===//
 
-static bool isIn(int64_t number, int64_t least, int64_t most) {
-  return number >= least && number <= most;
+/// Whether a list of that length has a `number`-th element.
+static bool isIndex(int64_t number, size_t length) {
+  return number >= 0 && number < int64_t(length);
 }
 
 static std::string nameOfChoice(LaunchExtent::Base choice) {
@@ -69,15 +83,13 @@ static std::string nameOfChoice(LaunchExtent::Base choice) {
 /// Checks an extent; that of a choice's `of` must not name a choice.
 static Error verifyExtent(const LaunchPlan &plan, const LaunchExtent &extent, bool isOfChoice,
                           llvm::ArrayRef<int64_t> ranks, const llvm::Twine &where) {
-  int64_t least = extent.base == LaunchExtent::Number ? 0 : -kMostOfNumber;
-  if (!isIn(extent.plus, least, kMostOfNumber) || !isIn(extent.times, 0, kMostOfNumber) ||
-      !isIn(extent.divisor, 1, kMostOfNumber))
+  if (!tile::areInLimits(extent.base == LaunchExtent::Number, extent.plus, extent.divisor,
+                         extent.times))
     return createStringError(where + ": a number of a size is out of range");
   if (extent.base == LaunchExtent::Number)
     return Error::success();
   if (extent.base == LaunchExtent::Dimension) {
-    if (isIn(extent.tensor, 0, int64_t(ranks.size()) - 1) &&
-        isIn(extent.dimension, 0, ranks[extent.tensor] - 1))
+    if (isIndex(extent.tensor, ranks.size()) && isIndex(extent.dimension, ranks[extent.tensor]))
       return Error::success();
     return createStringError(where + ": there is no dimension " + llvm::Twine(extent.dimension) +
                              " of tensor " + llvm::Twine(extent.tensor));
@@ -92,20 +104,19 @@ static Error verifyExtent(const LaunchPlan &plan, const LaunchExtent &extent, bo
 static Error verifyWorkspace(const LaunchPlan &plan, const LaunchWorkspace &workspace,
                              llvm::ArrayRef<int64_t> ranks) {
   std::string where = "workspace '" + workspace.name + "'";
-  if (workspace.shape.size() > POLYATTN_MAX_RANK)
+  if (int64_t(workspace.shape.size()) > tile::kMostDimensions)
     return createStringError(where + " has too many dimensions");
   int64_t elements = 1;
   for (const LaunchExtent &extent : workspace.shape) {
     if (Error error = verifyExtent(plan, extent, /*isOfChoice=*/false, ranks, where))
       return error;
-    int64_t known = extent.base == LaunchExtent::Number ? extent.plus : extent.times;
-    if (llvm::MulOverflow(elements, known, elements))
-      elements = INT64_MAX;
+    tile::addDimension(elements, extent.base == LaunchExtent::Number ? extent.plus : extent.times);
   }
-  if (elements > kMostElements)
+  if (elements > tile::kMostElements)
     return createStringError(where + " has more than 2^40 elements");
   bool isLaunch = workspace.dtype == ElementType::I64 && workspace.shape.size() == 1 &&
-                  workspace.shape[0].base == LaunchExtent::Number && workspace.shape[0].plus == 4;
+                  workspace.shape[0].base == LaunchExtent::Number &&
+                  workspace.shape[0].plus == tile::kLaunchNumbers;
   if (workspace.fill == LaunchWorkspace::Launch && !isLaunch)
     return createStringError(where + ": the numbers of a launch are i64 [4]");
   return Error::success();
@@ -116,20 +127,20 @@ static Error verifyStage(const LaunchPlan &plan, const LaunchStage &stage,
   std::string where = "stage '" + stage.function + "'";
   if (stage.function.empty())
     return createStringError("a stage names no function");
-  if (stage.programs.size() > POLYATTN_RT_MAX_FACTORS)
+  if (int64_t(stage.programs.size()) > tile::kMostExtents)
     return createStringError(where + " has too many sizes of programs");
   for (const LaunchExtent &extent : stage.programs)
     if (Error error = verifyExtent(plan, extent, /*isOfChoice=*/false, ranks, where))
       return error;
   for (int64_t workspace : stage.workspaces)
-    if (!isIn(workspace, 0, int64_t(plan.workspaces.size()) - 1))
+    if (!isIndex(workspace, plan.workspaces.size()))
       return createStringError(where + ": there is no workspace " + llvm::Twine(workspace));
   if (stage.workspaces.size() > plan.workspaces.size())
     return createStringError(where + " uses more workspaces than there are");
   bool splits = stage.kind == LaunchStage::PerSplit || stage.kind == LaunchStage::CombinesSplits;
   if (splits && !plan.find(LaunchExtent::Splits))
     return createStringError(where + ": the plan does not choose splits");
-  if (!isIn(stage.scratchBytes, 0, kMostElements) || !isIn(stage.cluster, 1, kMostCTAs))
+  if (!kScratchBytes.contains(stage.scratchBytes) || !kCTAs.contains(stage.cluster))
     return createStringError(where + ": scratch or cluster is out of range");
   return Error::success();
 }
@@ -139,22 +150,18 @@ static Error verifyChoice(const LaunchPlan &plan, const LaunchChoice &choice,
   std::string where = "choice of " + nameOfChoice(choice.kind);
   if (Error error = verifyExtent(plan, choice.of, /*isOfChoice=*/true, ranks, where))
     return error;
-  bool segments = choice.kind == LaunchExtent::Segments,
-       splits = choice.kind == LaunchExtent::Splits;
   if (plan.find(choice.kind) != &choice)
     return createStringError(where + ": there is one already");
-  if (splits && plan.find(LaunchExtent::Segments))
+  if (choice.kind == LaunchExtent::Splits && plan.find(LaunchExtent::Segments))
     return createStringError(where + ": a head is cut by positions or by features, not by both");
-  bool good = segments ? isIn(choice.block, 1, kMostPositions) &&
-                             isIn(choice.multiple, choice.block, kMostPositions) &&
-                             isIn(choice.minPositions, 0, kMostPositions) &&
-                             isIn(choice.prefixCostPercent, 0, kMostPercent) &&
-                             isIn(choice.subsegments, 1, kMostSubsegments)
-              : splits ? isIn(choice.multiple, 1, kMostPositions) &&
-                             isIn(choice.minPositions, 0, kMostPositions) &&
-                             isIn(choice.max, 1, kMostParts)
-                       : isIn(choice.max, 1, kMostParts) && isIn(choice.bytes, 1, kMostElements);
-  return good ? Error::success() : createStringError(where + ": a number is out of range");
+  auto isGood = [&](const tile::ChoiceField &field) {
+    return !field.isOf(choice.kind) ||
+           field.limits.contains(choice.*LaunchChoice::field(field.name));
+  };
+  bool hasWholeBlocks = choice.kind != LaunchExtent::Segments || choice.multiple >= choice.block;
+  if (hasWholeBlocks && llvm::all_of(tile::kChoiceFields, isGood))
+    return Error::success();
+  return createStringError(where + ": a number is out of range");
 }
 
 Error LaunchPlan::verify(llvm::ArrayRef<int64_t> ranks) const {

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/LaunchLimits.h"
 #include "polyattn/Launch/LaunchPlan.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -43,31 +44,6 @@ static const Word kStageKinds[] = {{"plain", LaunchStage::Plain},
 
 static StringRef wordOf(llvm::ArrayRef<Word> words, int64_t value) {
   return llvm::find_if(words, [&](const Word &word) { return word.value == value; })->word;
-}
-
-/// The number of a choice, under the name that it has in JSON.
-namespace {
-struct ChoiceNumber {
-  StringRef key;
-  int64_t LaunchChoice::*field;
-};
-} // namespace
-static const ChoiceNumber kNumbers[] = {{"block", &LaunchChoice::block},
-                                        {"multiple", &LaunchChoice::multiple},
-                                        {"min_positions", &LaunchChoice::minPositions},
-                                        {"prefix_cost_percent", &LaunchChoice::prefixCostPercent},
-                                        {"subsegments", &LaunchChoice::subsegments},
-                                        {"max", &LaunchChoice::max},
-                                        {"bytes", &LaunchChoice::bytes}};
-
-static llvm::ArrayRef<StringRef> keysOf(int64_t kind) {
-  static const StringRef segments[] = {"block", "multiple", "min_positions", "prefix_cost_percent",
-                                       "subsegments"};
-  static const StringRef splits[] = {"multiple", "min_positions", "max"};
-  static const StringRef parts[] = {"max", "bytes"};
-  if (kind == LaunchExtent::Segments)
-    return segments;
-  return kind == LaunchExtent::Splits ? llvm::ArrayRef(splits) : llvm::ArrayRef(parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,9 +92,9 @@ Value LaunchPlan::toJSON() const {
                              {"cluster", stage.cluster}});
   for (const LaunchChoice &choice : choices) {
     Object object{{"choose", wordOf(kChoices, choice.kind)}, {"of", ::toJSON(choice.of)}};
-    for (const ChoiceNumber &number : kNumbers)
-      if (llvm::is_contained(keysOf(choice.kind), number.key))
-        object[number.key] = choice.*number.field;
+    for (const tile::ChoiceField &field : tile::kChoiceFields)
+      if (field.isOf(choice.kind))
+        object[field.name] = choice.*LaunchChoice::field(field.name);
     numbers.push_back(std::move(object));
   }
   return Object{{"workspaces", std::move(spaces)},
@@ -163,8 +139,7 @@ public:
 
   ElementType element(StringRef key) {
     std::optional<ElementType> type = parseElementType(text(key));
-    // As the verifier of tile.workspace: kernels keep sums and counters there, nothing of 16 bits.
-    if (!type || bytesOf(*type) < 4)
+    if (!type)
       complain(key);
     return type.value_or(ElementType::F32);
   }
@@ -271,9 +246,9 @@ Expected<LaunchPlan> LaunchPlan::fromJSON(const Value &value, llvm::ArrayRef<int
     LaunchChoice choice;
     choice.kind = LaunchExtent::Base(reader.word("choose", kChoices));
     choice.of = reader.extent("of");
-    for (const ChoiceNumber &number : kNumbers)
-      if (llvm::is_contained(keysOf(choice.kind), number.key))
-        choice.*number.field = reader.number(number.key);
+    for (const tile::ChoiceField &field : tile::kChoiceFields)
+      if (field.isOf(choice.kind))
+        choice.*LaunchChoice::field(field.name) = reader.number(field.name);
     plan.choices.push_back(choice);
   });
   if (!problem.empty())

@@ -79,6 +79,9 @@ struct LaunchChoice {
   /// What a kind does not have is 0.
   int64_t block = 0, multiple = 0, minPositions = 0, prefixCostPercent = 0, subsegments = 0,
           max = 0, bytes = 0;
+
+  /// The number of that name in `tile.choose` and JSON.
+  static int64_t LaunchChoice::*field(llvm::StringRef name);
 };
 
 struct LaunchPlan {

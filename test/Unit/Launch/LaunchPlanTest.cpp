@@ -113,6 +113,18 @@ TEST_F(Plans, SurviveJSON) {
   }
 }
 
+// Final states of 16 bits stay in a workspace of their type until they are written back.
+TEST_F(Plans, KeepWorkspacesOf16Bits) {
+  for (llvm::StringRef type : {"bf16", "f16"}) {
+    std::string good = text("rest");
+    size_t at = good.find("f32");
+    ASSERT_NE(at, std::string::npos);
+    auto again = parse(good.replace(at, 3, type));
+    ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+    EXPECT_EQ(nameOf(again->workspaces[0].dtype), type);
+  }
+}
+
 TEST_F(Plans, BecomeTheRuntimesTables) {
   LaunchPlan segments = plan("segments");
   auto function = [](void *const *, int64_t, int64_t, void *) {};
@@ -177,7 +189,7 @@ TEST_F(Plans, RefuseWhatALauncherCouldNotTake) {
         "stage 'prefix': scratch or cluster is out of range");
   spoil("segments", R"("kind":"plain")", R"("kind":"cyclic")", "a stage has no such 'kind'");
   spoil("segments", R"("stages":)", R"("steps":)", "a plan has no such 'stages'");
-  spoil("segments", R"("dtype":"f32")", R"("dtype":"bf16")", "a workspace has no such 'dtype'");
+  spoil("segments", R"("dtype":"f32")", R"("dtype":"f64")", "a workspace has no such 'dtype'");
   spoil("splits", R"("fill":"none")", R"("fill":"launch")",
         "workspace 'partial': the numbers of a launch are i64 [4]");
   spoil("splits", R"("max":8)", R"("max":0)", "choice of splits: a number is out of range");
