@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Divisibility.h"
-#include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -15,7 +14,8 @@
 using namespace mlir;
 using namespace polyattn;
 
-int64_t polyattn::knownDivisor(Value index) {
+int64_t polyattn::knownDivisor(Value index, function_ref<Value(Operation *)> passedOn) {
+  auto divisorOf = [&](Value value) { return knownDivisor(value, passedOn); };
   constexpr int64_t any = 1 << 20;
   if (!index)
     return any;
@@ -25,14 +25,16 @@ int64_t polyattn::knownDivisor(Value index) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop || argument != loop.getInductionVar())
       return 1;
-    return std::gcd(knownDivisor(loop.getLowerBound()), knownDivisor(loop.getStep()));
+    return std::gcd(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()));
   }
   Operation *op = index.getDefiningOp();
-  if (isa<warp::OpaqueOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    return knownDivisor(op->getOperand(0));
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return divisorOf(op->getOperand(0));
   if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return std::gcd(knownDivisor(op->getOperand(0)), knownDivisor(op->getOperand(1)));
+    return std::gcd(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
   if (isa<arith::MulIOp>(op))
-    return std::gcd(knownDivisor(op->getOperand(0)) * knownDivisor(op->getOperand(1)), any);
+    return std::gcd(divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)), any);
+  if (Value value = passedOn ? passedOn(op) : Value())
+    return divisorOf(value);
   return 1;
 }

@@ -7,7 +7,7 @@
 #ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
 #define POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
 
-#include "mlir/IR/Value.h"
+#include "mlir/IR/Operation.h"
 
 namespace polyattn {
 
@@ -15,7 +15,11 @@ namespace polyattn {
 /// iteration of the loops around it, by constants, induction variables, sums, differences and
 /// products: at most 2^20, which stands for zero and for a null value, 1 where nothing is known.
 /// Powers of two, as they alone still divide what wraps around or is truncated.
-int64_t knownDivisor(mlir::Value index);
+///
+/// `passedOn` is asked about ops that this does not know: the operand whose value an op has, or
+/// null.
+int64_t knownDivisor(mlir::Value index,
+                     llvm::function_ref<mlir::Value(mlir::Operation *op)> passedOn = nullptr);
 
 } // namespace polyattn
 

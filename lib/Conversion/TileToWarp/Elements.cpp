@@ -18,7 +18,7 @@ static Coordinates shiftedAxis(Emitter &e, Coordinates axis, Value shift) {
   if (!shift)
     return axis;
   axis.base = e.add(axis.base, shift);
-  axis.run = std::gcd(axis.run, knownDivisor(shift));
+  axis.run = std::gcd(axis.run, Emitter::divisorOf(shift));
   return axis;
 }
 
@@ -29,7 +29,7 @@ static std::optional<int64_t> shiftedPhase(int64_t phase, int64_t size, Value sh
     return phase;
   if (std::optional<int64_t> constant = getConstantIntValue(shift))
     return (phase + *constant) % size;
-  return knownDivisor(shift) % size ? std::optional<int64_t>() : phase;
+  return Emitter::divisorOf(shift) % size ? std::optional<int64_t>() : phase;
 }
 
 static std::optional<ThreadLayout> shiftedLayout(ThreadLayout layout, Value row, Value column) {

@@ -8,6 +8,7 @@
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_EMITTER_H
 
 #include "dialects/Warp/Warp.h"
+#include "lib/Conversion/Analysis/Divisibility.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -44,6 +45,13 @@ public:
   }
   mlir::Value modulo(mlir::Value a, int64_t b) {
     return b == 1 ? i32(0) : createOrFold<mlir::arith::RemUIOp>(a, i32(b));
+  }
+  /// What is known to divide a coordinate: `warp.opaque` hides a number from later compilers only.
+  static int64_t divisorOf(mlir::Value coordinate) {
+    return knownDivisor(coordinate, [](mlir::Operation *op) {
+      auto opaque = llvm::dyn_cast<warp::OpaqueOp>(op);
+      return opaque ? opaque.getValue() : mlir::Value();
+    });
   }
   mlir::Value less(mlir::Value a, mlir::Value b) {
     return createOrFold<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::slt, orZero(a), b);

@@ -168,7 +168,7 @@ KernelLowering::Fragments KernelLowering::formRows(const Product &product, const
   recordRead(source.storage, ThreadElements());
   Value first = e.orZero(e.add(toI32(monomials.getFirst()), warpTile.row));
   int64_t tilesOfRun = runs.leftCount / 2;
-  int64_t known = std::max<int64_t>(knownDivisor(first) / 16, 1);
+  int64_t known = std::max<int64_t>(Emitter::divisorOf(first) / 16, 1);
   int64_t together = std::gcd(std::gcd(warpTile.rowTiles, tilesOfRun), known);
   bool byFeatures = rowsAreLines(source.storage, source.transposed);
 

@@ -22,8 +22,9 @@ namespace {
 constexpr int64_t kAny = 1 << 20;
 
 /// The divisor of the result of the op with the attribute `asked`, in a function of %x and %n.
-int64_t divisorIn(llvm::StringRef body) {
+int64_t divisorIn(llvm::StringRef body, llvm::function_ref<Value(Operation *)> passedOn = nullptr) {
   MLIRContext context;
+  context.allowUnregisteredDialects();
   context.loadDialect<arith::ArithDialect, func::FuncDialect, scf::SCFDialect>();
   std::string text = ("func.func @f(%x: index, %n: i32) {\n" + body + "\nreturn }").str();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -31,9 +32,17 @@ int64_t divisorIn(llvm::StringRef body) {
   int64_t divisor = -1;
   module->walk([&](Operation *op) {
     if (op->hasAttr("asked"))
-      divisor = knownDivisor(op->getResult(0));
+      divisor = knownDivisor(op->getResult(0), passedOn);
   });
   return divisor;
+}
+
+/// What a target's op passes on is the target's to say.
+TEST(DivisibilityTest, OpsOfTargets) {
+  const char *body = "%c40 = arith.constant 40 : index\n%a = \"target.same\"(%c40) {asked} : "
+                     "(index) -> index";
+  EXPECT_EQ(divisorIn(body), 1);
+  EXPECT_EQ(divisorIn(body, [](Operation *op) { return op->getOperand(0); }), 8);
 }
 
 TEST(DivisibilityTest, Constants) {
