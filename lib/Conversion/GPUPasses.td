@@ -9,57 +9,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RepeatLoads : Pass<"tile-repeat-loads"> {
-  let summary = "tiles that loops do not use are loaded again behind them";
-  let description = [{
-    A matrix of an input that is used before a loop and behind it, but not in it, is loaded twice,
-    so that no memory holds it meanwhile:
-
-    ```mlir
-    %s = tile.load %state[...] : ...
-    %0 = tile.map %s ...
-    scf.for ... { ... }
-    scf.if %empty {
-      tile.store %s, %final[...] : ...
-    }
-    ```
-
-    has a second `tile.load %state[...]` before the `tile.store`.
-
-    Numeric contract: exact.
-  }];
-}
-
-def CarryStates : Pass<"tile-carry-states"> {
-  let summary = "loops over positions carry the states that they update";
-  let description = [{
-    A loop over blocks of positions reads a state and adds to it in each iteration. Where an
-    iteration does that with the whole of it, the state becomes a tile that the loop carries, in
-    the registers of accumulators:
-
-    ```mlir
-    %s = tile.buffer : <64x64>
-    scf.for ... {
-      %r = tile.read %s[%c0] : <64x64> -> <64x64xf32>
-      ...
-      tile.accumulate %k, %v, %s[%c0] : ...
-    }
-    ```
-
-    becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`, whose products read a `tile.map` of
-    it, rounded as their factors are, and to which `tile.dot ... acc` adds. What is read after the
-    loop is written back.
-
-    Numeric contract: exact.
-  }];
-  let dependentDialects = ["::mlir::scf::SCFDialect"];
-  let options = [
-    Option<"elements", "elements", "int64_t", "GPUDescription::carriedNumbersPerThread * 256",
-           "The most numbers that a kernel's loops carry so; by default 64 registers of each of "
-           "256 threads">,
-  ];
-}
-
 def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
   let summary = "tile kernels become kernels of a GPU, one CTA for each program";
   let description = [{

@@ -15,6 +15,7 @@
 #include "polyattn/JIT/LinkedObject.h"
 #include "polyattn/Launch/LaunchCall.h"
 #include "polyattn/Target/CPU.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "runtime/emulator/Calls.h"
 #include "runtime/emulator/Emulator.h"
 #include "runtime/emulator/Fiber.h"

@@ -11,6 +11,7 @@
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Target/CPU.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace polyattn;

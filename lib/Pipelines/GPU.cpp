@@ -11,6 +11,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Target/NVPTX.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace polyattn;
@@ -68,8 +69,10 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
 void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   TileToWarpOptions kernels;
   kernels.sharedBytes = options.chip.sharedBytesPerBlock;
+  CarryStatesOptions carried;
+  carried.elements = 8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   passes.addPass(createRepeatLoads());
-  passes.addPass(createCarryStates());
+  passes.addPass(createCarryStates(carried));
   passes.addPass(createTileToWarp(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

@@ -21,6 +21,7 @@
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/Direction.h"
 #include "polyattn/Pipelines/GPU.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
@@ -33,6 +34,7 @@ void polyattn::registerDialects(mlir::DialectRegistry &registry) {
 void polyattn::registerPasses() {
   mlir::registerTransformsPasses();
   registerPolyAttnPasses();
+  registerPolyAttnTileTransformsPasses();
   registerPolyAttnConversionPasses();
   registerDirectionPipeline();
   registerCPUPipeline();

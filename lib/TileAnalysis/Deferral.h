@@ -15,8 +15,8 @@
 // alone, which are known, and on its users' ops, not on what is decided of them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_DEFERRAL_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_DEFERRAL_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_DEFERRAL_H
+#define POLYATTN_LIB_TILEANALYSIS_DEFERRAL_H
 
 #include "mlir/IR/Value.h"
 
@@ -41,4 +41,4 @@ bool canMoveToUsers(mlir::Value value, PassedOn isPassedOn,
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_DEFERRAL_H
+#endif // POLYATTN_LIB_TILEANALYSIS_DEFERRAL_H

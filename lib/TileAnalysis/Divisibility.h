@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_DIVISIBILITY_H
+#define POLYATTN_LIB_TILEANALYSIS_DIVISIBILITY_H
 
 #include "mlir/IR/Operation.h"
 
@@ -23,4 +23,4 @@ int64_t knownDivisor(mlir::Value index,
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
+#endif // POLYATTN_LIB_TILEANALYSIS_DIVISIBILITY_H

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_FIRSTFIT_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_FIRSTFIT_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_FIRSTFIT_H
+#define POLYATTN_LIB_TILEANALYSIS_FIRSTFIT_H
 
 #include <cstdint>
 #include <map>
@@ -62,4 +62,4 @@ PackedMemory pack(const std::vector<Lifetime> &lifetimes);
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_FIRSTFIT_H
+#endif // POLYATTN_LIB_TILEANALYSIS_FIRSTFIT_H

@@ -10,8 +10,8 @@
 // users; which values are computed late is the lowering's choice and comes in as a predicate.
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_LIVENESS_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_LIVENESS_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_LIVENESS_H
+#define POLYATTN_LIB_TILEANALYSIS_LIVENESS_H
 
 #include "mlir/IR/Value.h"
 
@@ -33,4 +33,4 @@ mlir::Operation *lastUse(mlir::Value value, llvm::function_ref<bool(mlir::Value)
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_LIVENESS_H
+#endif // POLYATTN_LIB_TILEANALYSIS_LIVENESS_H

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_LOOPSTEPS_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_LOOPSTEPS_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_LOOPSTEPS_H
+#define POLYATTN_LIB_TILEANALYSIS_LOOPSTEPS_H
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -18,4 +18,4 @@ int64_t stepPerIteration(mlir::Value index, mlir::scf::ForOp loop);
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_LOOPSTEPS_H
+#endif // POLYATTN_LIB_TILEANALYSIS_LOOPSTEPS_H

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_MOVABLEOPS_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_MOVABLEOPS_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_MOVABLEOPS_H
+#define POLYATTN_LIB_TILEANALYSIS_MOVABLEOPS_H
 
 #include "dialects/Tile/Tile.h"
 
@@ -19,4 +19,4 @@ bool haveSameRegions(mlir::Operation *a, mlir::Operation *b);
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_MOVABLEOPS_H
+#endif // POLYATTN_LIB_TILEANALYSIS_MOVABLEOPS_H

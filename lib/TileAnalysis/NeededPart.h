@@ -10,8 +10,8 @@
 // positions; going back from these, much of what computes them need not be computed there.
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_NEEDEDPART_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_NEEDEDPART_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_NEEDEDPART_H
+#define POLYATTN_LIB_TILEANALYSIS_NEEDEDPART_H
 
 #include "dialects/Tile/Tile.h"
 
@@ -40,4 +40,4 @@ private:
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_NEEDEDPART_H
+#endif // POLYATTN_LIB_TILEANALYSIS_NEEDEDPART_H

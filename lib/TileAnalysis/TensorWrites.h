@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_TENSORWRITES_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_TENSORWRITES_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_TENSORWRITES_H
+#define POLYATTN_LIB_TILEANALYSIS_TENSORWRITES_H
 
 #include "mlir/IR/Operation.h"
 
@@ -20,4 +20,4 @@ bool mayWriteBetween(mlir::Operation *first, mlir::Operation *last, mlir::Value 
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_TENSORWRITES_H
+#endif // POLYATTN_LIB_TILEANALYSIS_TENSORWRITES_H

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_TILEVALUES_H
+#define POLYATTN_LIB_TILEANALYSIS_TILEVALUES_H
 
 #include "dialects/Tile/Tile.h"
 
@@ -40,4 +40,4 @@ inline bool isMatrixProduct(tile::AccumulateOp op) {
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H
+#endif // POLYATTN_LIB_TILEANALYSIS_TILEVALUES_H

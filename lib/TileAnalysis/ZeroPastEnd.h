@@ -10,8 +10,8 @@
 // what is summed, nothing needs to be left out.
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_ZEROPASTEND_H
-#define POLYATTN_LIB_CONVERSION_ANALYSIS_ZEROPASTEND_H
+#ifndef POLYATTN_LIB_TILEANALYSIS_ZEROPASTEND_H
+#define POLYATTN_LIB_TILEANALYSIS_ZEROPASTEND_H
 
 #include "dialects/Tile/Tile.h"
 
@@ -23,4 +23,4 @@ bool isZeroPast(mlir::Value tile, tile::Axis axis, mlir::Value end);
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_ZEROPASTEND_H
+#endif // POLYATTN_LIB_TILEANALYSIS_ZEROPASTEND_H

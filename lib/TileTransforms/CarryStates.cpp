@@ -11,23 +11,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ResidencyAnalysis.h"
+#include "lib/TileAnalysis/Liveness.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_CARRYSTATES
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile;
-using namespace polyattn::tile_to_warp;
 
 namespace {
 /// What a loop does with one buffer.

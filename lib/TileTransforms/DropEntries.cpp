@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Tile.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_DROPENTRIES
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

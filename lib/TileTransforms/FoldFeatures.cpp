@@ -11,15 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_FOLDFEATURES
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

@@ -12,18 +12,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Inputs.h"
-#include "lib/Conversion/Analysis/Liveness.h"
-#include "lib/Conversion/Analysis/MovableOps.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/Liveness.h"
+#include "lib/TileAnalysis/MovableOps.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_FOLDTRANSPOSES
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

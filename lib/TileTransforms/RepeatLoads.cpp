@@ -12,14 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Inputs.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_REPEATLOADS
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

@@ -11,17 +11,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/MovableOps.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/MovableOps.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_REUSEWINDOWS
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/EntryOf.h"
-#include "lib/Conversion/Analysis/TileValues.h"
-#include "polyattn/Conversion/Passes.h"
+#include "lib/TileAnalysis/TileValues.h"
+#include "polyattn/TileTransforms/Passes.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_SETPRECISION
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

@@ -6,16 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Tile.h"
-#include "lib/Conversion/Analysis/TensorWrites.h"
+#include "lib/TileAnalysis/TensorWrites.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/Passes.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_SINKLOADS
-#include "lib/Conversion/Passes.h.inc"
+#include "lib/TileTransforms/Passes.h.inc"
 } // namespace polyattn
 
 using namespace mlir;

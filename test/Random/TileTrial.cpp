@@ -14,12 +14,12 @@
 #include "Trial.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
-#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Emulator/EmulatedEntry.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Reference/EvaluateTile.h"
 #include "polyattn/Target/CPU.h"
 #include "polyattn/Target/NVPTX.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "test/Support/KernelRunner.h"
 #include <random>
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .page import LLVM, Page, write as write_page
 
-FILES = ("lib/Transforms/Passes.td", "lib/Conversion/Passes.td")
+FILES = ("lib/Transforms/Passes.td", "lib/TileTransforms/Passes.td", "lib/Conversion/Passes.td")
 
 
 def describe(source: Path, file: str) -> str:

@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
-#include "lib/Conversion/Analysis/LoopSteps.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/LoopSteps.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/IR/Matchers.h"
 #include "polyattn/Conversion/Passes.h"
 #include "llvm/Support/MathExtras.h"

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
-#include "lib/Conversion/Analysis/Deferral.h"
-#include "lib/Conversion/Analysis/Liveness.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/Deferral.h"
+#include "lib/TileAnalysis/Liveness.h"
+#include "lib/TileAnalysis/TileValues.h"
 
 using namespace mlir;
 using namespace polyattn;

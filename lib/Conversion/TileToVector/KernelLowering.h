@@ -11,8 +11,8 @@
 #include "MicroKernel.h"
 #include "ProductLoop.h"
 #include "dialects/Tile/Tile.h"
-#include "lib/Conversion/Analysis/FirstFit.h"
-#include "lib/Conversion/Analysis/NeededPart.h"
+#include "lib/TileAnalysis/FirstFit.h"
+#include "lib/TileAnalysis/NeededPart.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 

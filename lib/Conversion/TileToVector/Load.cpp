@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
-#include "lib/Conversion/Analysis/Divisibility.h"
-#include "lib/Conversion/Analysis/TensorWrites.h"
+#include "lib/TileAnalysis/Divisibility.h"
+#include "lib/TileAnalysis/TensorWrites.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
-#include "lib/Conversion/Analysis/LoopSteps.h"
+#include "lib/TileAnalysis/LoopSteps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
-#include "lib/Conversion/Analysis/ZeroPastEnd.h"
+#include "lib/TileAnalysis/ZeroPastEnd.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -8,7 +8,7 @@
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_EMITTER_H
 
 #include "dialects/Warp/Warp.h"
-#include "lib/Conversion/Analysis/Divisibility.h"
+#include "lib/TileAnalysis/Divisibility.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

@@ -7,7 +7,7 @@
 
 #include "FeatureRuns.h"
 #include "Layout.h"
-#include "lib/Conversion/Analysis/Divisibility.h"
+#include "lib/TileAnalysis/Divisibility.h"
 
 using namespace mlir;
 using namespace polyattn;

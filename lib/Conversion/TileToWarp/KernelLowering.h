@@ -18,7 +18,7 @@
 #include "FeatureRuns.h"
 #include "MemoryPlan.h"
 #include "ResidencyAnalysis.h"
-#include "lib/Conversion/Analysis/FirstFit.h"
+#include "lib/TileAnalysis/FirstFit.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"

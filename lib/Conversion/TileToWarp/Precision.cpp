@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Precision.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/TileValues.h"
 
 using namespace mlir;
 using namespace polyattn;

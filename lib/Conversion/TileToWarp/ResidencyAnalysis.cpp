@@ -8,7 +8,7 @@
 #include "ResidencyAnalysis.h"
 #include "FeatureRuns.h"
 #include "Layout.h"
-#include "lib/Conversion/Analysis/Deferral.h"
+#include "lib/TileAnalysis/Deferral.h"
 #include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;

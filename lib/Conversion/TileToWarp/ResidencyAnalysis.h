@@ -9,9 +9,9 @@
 
 #include "MemoryPlan.h"
 #include "Precision.h"
-#include "lib/Conversion/Analysis/Divisibility.h"
-#include "lib/Conversion/Analysis/Liveness.h"
-#include "lib/Conversion/Analysis/TileValues.h"
+#include "lib/TileAnalysis/Divisibility.h"
+#include "lib/TileAnalysis/Liveness.h"
+#include "lib/TileAnalysis/TileValues.h"
 
 namespace polyattn::tile_to_warp {
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/Deferral.h"
+#include "lib/TileAnalysis/Deferral.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Conversion/TileToVector/Fusion.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -13,6 +13,7 @@
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Emulator/EmulatedKernel.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "polyattn/TileTransforms/Passes.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <fstream>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/FirstFit.h"
+#include "lib/TileAnalysis/FirstFit.h"
 #include "gtest/gtest.h"
 #include <random>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/NeededPart.h"
+#include "lib/TileAnalysis/NeededPart.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

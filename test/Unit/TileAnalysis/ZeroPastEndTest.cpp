@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/ZeroPastEnd.h"
+#include "lib/TileAnalysis/ZeroPastEnd.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"

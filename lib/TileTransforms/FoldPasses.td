@@ -1,0 +1,108 @@
+//===- FoldPasses.td - passes on what tile kernels compute ----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TILE_FOLD_PASSES
+#define POLYATTN_TILE_FOLD_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def FoldFeatures : Pass<"tile-fold-features"> {
+  let summary = "features of degree one are the rows that they are made of";
+  let description = [{
+    Features that are the rows of their source, in order, are that; where rows that are one of its parts, or constants,
+    have a weight, that part is scaled:
+
+    ```mlir
+    %x = tile.concat %v, %one : <64x32xf32>, <1x32xf32> -> <65x32xf32>
+    %phi = tile.monomials %x[%c0] {table = dense<[[0], [1], ..., [64]]>, weights = array<f64: 1.0, ..., -1.0>} : <65x32xf32> -> <65x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %minus = tile.constant -1.0 : <1x32xf32>
+    %phi = tile.concat %v, %minus : <64x32xf32>, <1x32xf32> -> <65x32xf32>
+    ```
+
+    The gradients of a denominator's attend have such features. Tensor cores form features as they load them, from tables.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def FoldTransposes : Pass<"tile-fold-transposes"> {
+  let summary = "element-wise functions and sums read rows of tensors, and turn them once";
+  let description = [{
+    A transpose of what element-wise functions compute from transposes, tensors and constants:
+
+    ```mlir
+    %t = tile.transpose %o : <32x64xf32> -> <64x32xf32>
+    %x = tile.load %q[...] {transposed} : ... -> <64x32xf32>
+    %y = tile.map %t, %x ... -> <64x32xf32>
+    %z = tile.transpose %y : <64x32xf32> -> <32x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %x = tile.load %q[...] : ... -> <32x64xf32>
+    %z = tile.map %o, %x ... -> <32x64xf32>
+    ```
+
+    where nothing else uses the functions' values, or where they are cheap and the tensors are read both ways
+    anyhow. A row that all rows of the functions share becomes a column.
+
+    A sum over the rows of columns that nothing else reads of a tensor,
+
+    ```mlir
+    %x = tile.load %y[...] {transposed} : ... -> <64x32xf32>
+    %s = tile.reduce <add> <rows> %x : <64x32xf32> -> <1x32xf32>
+    ```
+
+    with element-wise functions between them, becomes one over the columns of rows, and a function that is not cheap of both
+    rows and columns of a tensor is computed of the first ones and turned.
+
+    Numeric contract: reassociating, the sums.
+  }];
+}
+
+def ReuseWindows : Pass<"tile-reuse-windows"> {
+  let summary = "loops read windows of what their kernel computes whole";
+  let description = [{
+    A loop over blocks of features that computes rows of a product, or an element-wise function of such
+    rows, reads them from the tile of all rows where the kernel computes that too, before the loop or
+    behind it:
+
+    ```mlir
+    scf.for %f = %c0 to %c256 step %c64 {
+      %w = tile.slice %theta[%c0, %f] : <128x256xf32> -> <128x64xf32>
+      %p = tile.dot %w, %x {lhs_transposed} : <128x64xf32>, <128x32xf32> -> <64x32xf32>
+      ...
+    }
+    %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
+    scf.for %f = %c0 to %c256 step %c64 {
+      %p = tile.slice %whole[%f, %c0] : <256x32xf32> -> <64x32xf32>
+      ...
+    }
+    ```
+
+    Gradients need the features of a block several times, and the projections that they are made of.
+    Where memory is dearer than products, as on GPUs, this is no gain. What is behind the loop under a
+    condition is then computed without it.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // POLYATTN_TILE_FOLD_PASSES

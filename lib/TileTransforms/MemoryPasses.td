@@ -1,0 +1,96 @@
+//===- MemoryPasses.td - passes on what tile kernels load and keep --------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TILE_MEMORY_PASSES
+#define POLYATTN_TILE_MEMORY_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SinkLoads : Pass<"tile-sink-loads"> {
+  let summary = "what one branch reads is loaded there";
+  let description = [{
+    A load whose uses are all in branches of `scf.if` beside it is done in each of these that has some:
+
+    ```mlir
+    %w = tile.load %weights[%head, %c0, %c0] ...
+    scf.if %isAlone {
+      %y = tile.dot %w, %x ...
+    } else {
+      ... // reads y from a workspace
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    scf.if %isAlone {
+      %w = tile.load %weights[%head, %c0, %c0] ...
+      %y = tile.dot %w, %x ...
+    } else {
+      ...
+    }
+    ```
+
+    and so on inside of the branch. Weights of heads are loaded where a program begins, so that its loops share them; a program
+    that takes a branch without them need not wait for their memory. A load that all programs do alike stays, as it is done once
+    for all, and so does one that would go past a write to its tensor.
+
+    Numeric contract: exact.
+  }];
+}
+
+def RepeatLoads : Pass<"tile-repeat-loads"> {
+  let summary = "tiles that loops do not use are loaded again behind them";
+  let description = [{
+    A matrix of an input that is used before a loop and behind it, but not in it, is loaded twice,
+    so that no memory holds it meanwhile:
+
+    ```mlir
+    %s = tile.load %state[...] : ...
+    %0 = tile.map %s ...
+    scf.for ... { ... }
+    scf.if %empty {
+      tile.store %s, %final[...] : ...
+    }
+    ```
+
+    has a second `tile.load %state[...]` before the `tile.store`.
+
+    Numeric contract: exact.
+  }];
+}
+
+def CarryStates : Pass<"tile-carry-states"> {
+  let summary = "loops over positions carry the states that they update";
+  let description = [{
+    A loop over blocks of positions reads a state and adds to it in each iteration. Where an
+    iteration does that with the whole of it, the state becomes a tile that the loop carries, in
+    the registers of accumulators:
+
+    ```mlir
+    %s = tile.buffer : <64x64>
+    scf.for ... {
+      %r = tile.read %s[%c0] : <64x64> -> <64x64xf32>
+      ...
+      tile.accumulate %k, %v, %s[%c0] : ...
+    }
+    ```
+
+    becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`, whose products read a `tile.map` of
+    it, rounded as their factors are, and to which `tile.dot ... acc` adds. What is read after the
+    loop is written back.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"elements", "elements", "int64_t", "16384",
+           "The most numbers that a kernel's loops carry so; by default 64 registers of each of "
+           "256 threads">,
+  ];
+}
+
+#endif // POLYATTN_TILE_MEMORY_PASSES
