@@ -913,6 +913,7 @@ polyattn.attention @attention_c5_name(%q: tensor<?x?x?x4xf32>, %first: tensor<?x
 polyattn.attention @attention_c2_sequences(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xbf16> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
   return %a : [4]
 }
 
