@@ -27,7 +27,7 @@ def describe(module):
     for name, body in re.findall(r"^  tile\.entry @(\w+) .*?{\n(.*?)^  }$", module, re.MULTILINE | re.DOTALL):
         words = [name + ":"]
         for line in body.splitlines():
-            if stage := re.search(r"tile\.stage @(\w+) programs", line):
+            if stage := re.search(r"tile\.stage @(\w+)(?: role \w+)? programs", line):
                 words.append(f"{stage[1].removeprefix(name) or 'main'}={kept[stage[1]]}")
             elif workspace := re.search(r"tile\.workspace @(\w+) : \w+ \[(.*?)\] *(?:fill.*)?$", line):
                 sizes = [int(size) for size in workspace[2].split(", ") if size.isdigit()]
