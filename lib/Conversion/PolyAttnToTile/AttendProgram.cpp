@@ -122,8 +122,8 @@ void AttendProgram::readAndAdd(TileBuilder &b, const StateReading &reading, Vect
     RowsInBlock rows{first, queryBlocks.block(b, queries, first, count),
                      vectors.keyFeatures.block(b, vectors.keys, first, count)};
     BlockSums before{in[0], normalized() ? in[1] : Value()};
-    BlockSums after = state.getUpdate().readAndAdd(b, state.getSums(), rows, columns, block, filled,
-                                                   added, before);
+    BlockSums after = pairsOfFeatures()->readAndAdd(b, state.getSums(), rows, columns, block,
+                                                    filled, added, before);
     TileBuilder::Values out = {after.numerator};
     if (after.denominator)
       out.push_back(after.denominator);
@@ -150,14 +150,14 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
                                          BlockVectors &vectors, const BlockSpan &span,
                                          Value &diagonal) {
   bool rowMajor = readsRowsOfQueries(vectors.queryFeatures[0]);
-  bool hasDiagonal = context.isOrdered() && featuresOnDiagonal() && pairsHaveScores();
+  bool hasDiagonal = context.isOrdered() && featuresOnDiagonal() && !pairsOfFeatures();
   SmallVector<Value> sums = {b.constant(context.block, valueWidth, 0)};
   if (normalized())
     sums.push_back(rowMajor ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
   if (hasDiagonal)
     sums.push_back(b.constant(context.block, context.block, 0));
   for (auto [reading, features] : llvm::zip(readings, vectors.queryFeatures))
-    if (!pairsHaveScores())
+    if (pairsOfFeatures())
       readAndAdd(b, reading, queries, features, vectors, span, sums);
     else if (!reading.term.isTransposed)
       readRows(b, reading, queries, features, vectors, span, sums);
@@ -291,7 +291,7 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }
-  if (!pairsHaveScores())
+  if (pairsOfFeatures())
     return accumulators;
   if (!partsTakeTurns()) {
     pairs.addNear(b, queries, keys, values, diagonal, span, blockDecay, accumulators);

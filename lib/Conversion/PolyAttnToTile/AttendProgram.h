@@ -77,10 +77,9 @@ private:
   bool updatesAfterRun() const {
     return usesState() && context.isOrdered() && pairs.isLocal() && context.runsAreLong();
   }
-  /// Pairs inside of a block have scores of their own; otherwise they come with the reading of the
-  /// state.
-  bool pairsHaveScores() const {
-    return readings.empty() || readings[0].state->getUpdate().pairsHaveScores();
+  /// Pairs inside of a block that come with the reading of the state; null where they have scores.
+  const PairsOfFeatures *pairsOfFeatures() const {
+    return readings.empty() ? nullptr : readings[0].state->getUpdate().pairsOfFeatures();
   }
   /// One tile has all features.
   bool formsAllFeatures() const {
@@ -105,7 +104,7 @@ private:
                                       const BlockDecay &decay);
   /// Rows of queries as they lie in memory are the left operand: nothing to transpose.
   bool readsRowsOfQueries(const FeatureBlocks &queries) const {
-    return formsAllFeatures() && queries.areRowMajor() && pairsHaveScores();
+    return formsAllFeatures() && queries.areRowMajor() && !pairsOfFeatures();
   }
   void prepareQueryFeatures(TileBuilder &builder, VectorProgram &queries, FeatureBlocks &features,
                             const StateProgram &state, const BlockSpan &span);

@@ -27,11 +27,6 @@ public:
            const BlockDecay &decay) const override {
     sums.update(b, features, columns.rows, columns.normalizer, first, added, decay);
   }
-  bool pairsHaveScores() const override { return true; }
-  BlockSums readAndAdd(TileBuilder &, BlockState &, const RowsInBlock &, const StateColumns &,
-                       const KeyBlock &, Value, Value, const BlockSums &) const override {
-    llvm_unreachable("pairs of a block go by their scores");
-  }
   void storeTransition(TileBuilder &b, const BlockState &, const SegmentStates &segments,
                        Value total) const override {
     const SegmentContext &own = *context.segment;
@@ -49,7 +44,7 @@ private:
 
 /// `channel_state`: each row decays by a number of its own, and a pair's score is a sum over
 /// features of query, key and the numbers between.
-class ChannelUpdate : public StateUpdate {
+class ChannelUpdate : public StateUpdate, public PairsOfFeatures {
 public:
   ChannelUpdate(ChannelStateOp op, const ProgramContext &context)
       : context(context), gates(op, context) {}
@@ -64,7 +59,7 @@ public:
     sums.addDecayed(b, decayed.keys, columns.rows, columns.normalizer, first, added,
                     decayed.factor);
   }
-  bool pairsHaveScores() const override { return false; }
+  const PairsOfFeatures *pairsOfFeatures() const override { return this; }
   BlockSums readAndAdd(TileBuilder &b, BlockState &sums, const RowsInBlock &rows,
                        const StateColumns &columns, const KeyBlock &block, Value filled,
                        Value added, const BlockSums &in) const override {

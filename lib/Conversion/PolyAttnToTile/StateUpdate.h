@@ -41,6 +41,20 @@ struct BlockSums {
   mlir::Value numerator, denominator;
 };
 
+/// Pairs inside of a block whose weight is a sum over features that decay each by itself: they come
+/// with the rows of the state that these features read.
+class PairsOfFeatures {
+public:
+  virtual ~PairsOfFeatures() = default;
+  /// Adds to `in` what the queries have of some rows as they were before the block, and of the
+  /// block's keys up to each query; then adds the first `added` keys to the rows, unless that is
+  /// null. Where `filled` is given and is false, the rows are zeros.
+  virtual BlockSums readAndAdd(TileBuilder &builder, BlockState &sums, const RowsInBlock &rows,
+                               const StateColumns &columns, const KeyBlock &block,
+                               mlir::Value filled, mlir::Value added,
+                               const BlockSums &in) const = 0;
+};
+
 class StateUpdate {
 public:
   static std::unique_ptr<StateUpdate> of(StateUpdateInterface op, const ProgramContext &context);
@@ -55,16 +69,8 @@ public:
   virtual void add(TileBuilder &builder, BlockState &sums, mlir::Value first, mlir::Value features,
                    const StateColumns &columns, const KeyBlock &block, mlir::Value added,
                    const BlockDecay &decay) const = 0;
-  /// Whether a pair inside of a block has its score, times a number. Otherwise `readAndAdd` gives
-  /// what rows have from these pairs.
-  virtual bool pairsHaveScores() const = 0;
-  /// Adds to `in` what the queries have of some rows as they were before the block, and of the
-  /// block's keys up to each query; then adds the first `added` keys to the rows, unless that is
-  /// null. Where `filled` is given and is false, the rows are zeros.
-  virtual BlockSums readAndAdd(TileBuilder &builder, BlockState &sums, const RowsInBlock &rows,
-                               const StateColumns &columns, const KeyBlock &block,
-                               mlir::Value filled, mlir::Value added,
-                               const BlockSums &in) const = 0;
+  /// What reads rows where a pair inside of a block has no score times a number; null where it has.
+  virtual const PairsOfFeatures *pairsOfFeatures() const { return nullptr; }
 
   //===--- Two segments ------------------------------------------------------===//
   /// Stores the logarithms of the transition over the program's segment, which take what is behind
