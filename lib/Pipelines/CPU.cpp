@@ -49,9 +49,12 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  FuseWindowsOptions windows;
+  windows.reuseLater = true;
+  passes.addPass(createFuseWindows(windows));
+  passes.addPass(mlir::createCSEPass());
   passes.addPass(createFoldFeatures());
   passes.addPass(createFoldTransposes());
-  passes.addPass(createReuseWindows());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSinkLoads());
   passes.addPass(createSetPrecision());

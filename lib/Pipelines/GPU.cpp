@@ -56,10 +56,12 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   steps.fewTokens = kFewTokens;
   passes.addPass(createStepKernels(steps));
   passes.addPass(createConvertPolyAttnToTile());
+  passes.addPass(createFuseWindows());
   // What is one value folds as one, and what a loop computes in each iteration comes before it.
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(createNarrowLoads());
   passes.addPass(mlir::createCSEPass());
   SetPrecisionOptions precision;
   precision.tensorCores = true;

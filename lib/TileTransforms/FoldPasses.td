@@ -70,23 +70,11 @@ def FoldTransposes : Pass<"tile-fold-transposes"> {
   }];
 }
 
-def ReuseWindows : Pass<"tile-reuse-windows"> {
-  let summary = "loops read windows of what their kernel computes whole";
+def FuseWindows : Pass<"tile-fuse-windows"> {
+  let summary = "loops compute the windows of features that nobody reads whole";
   let description = [{
-    A loop over blocks of features that computes rows of a product, or an element-wise function of such
-    rows, reads them from the tile of all rows where the kernel computes that too, before the loop or
-    behind it:
-
-    ```mlir
-    scf.for %f = %c0 to %c256 step %c64 {
-      %w = tile.slice %theta[%c0, %f] : <128x256xf32> -> <128x64xf32>
-      %p = tile.dot %w, %x {lhs_transposed} : <128x64xf32>, <128x32xf32> -> <64x32xf32>
-      ...
-    }
-    %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
-    ```
-
-    becomes
+    A loop over blocks of features reads rows of features and projections that its kernel computes whole.
+    Where nobody reads the whole, each iteration computes its own rows:
 
     ```mlir
     %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
@@ -96,13 +84,27 @@ def ReuseWindows : Pass<"tile-reuse-windows"> {
     }
     ```
 
-    Gradients need the features of a block several times, and the projections that they are made of.
-    Where memory is dearer than products, as on GPUs, this is no gain. What is behind the loop under a
-    condition is then computed without it.
+    becomes
+
+    ```mlir
+    scf.for %f = %c0 to %c256 step %c64 {
+      %w = tile.slice %theta[%c0, %f] : <128x256xf32> -> <128x64xf32>
+      %p = tile.dot %w, %x {lhs_transposed} : <128x64xf32>, <128x32xf32> -> <64x32xf32>
+      ...
+    }
+    ```
+
+    and so do rows of element-wise functions. Gradients read some features as a whole, too: windows of what
+    is there before the loop are read. With `reuse-later` so are those of what is read as a whole behind it:
+    on GPUs, where memory is dearer than products, the whole moves to its first reader there.
 
     Numeric contract: exact.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"reuseLater", "reuse-later", "bool", "false",
+           "Keep what is read as a whole behind the loop in which a window is">,
+  ];
 }
 
 #endif // POLYATTN_TILE_FOLD_PASSES

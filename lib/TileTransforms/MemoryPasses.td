@@ -42,6 +42,34 @@ def SinkLoads : Pass<"tile-sink-loads"> {
   }];
 }
 
+def NarrowLoads : Pass<"tile-narrow-loads"> {
+  let summary = "programs of a cluster load their own parts of weights";
+  let description = [{
+    A load of an input whose slices are all in the program's share of its rows or columns, as many from
+    rank times that on, becomes one of the share:
+
+    ```mlir
+    %first = arith.muli %rank, %c128
+    %w = tile.load %theta[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<64x256xf32> -> <64x256xf32>
+    scf.for %f = %c0 to %c128 step %c64 {
+      %column = arith.addi %first, %f
+      %p = tile.slice %w[%c0, %column] : <64x256xf32> -> <64x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %first = arith.muli %rank, %c128
+    %w = tile.load %theta[%c0, %first] {row_dim = 0, col_dim = 1} : memref<64x256xf32> -> <64x128xf32>
+    scf.for %f = %c0 to %c128 step %c64 {
+      %p = tile.slice %w[%c0, %f] : <64x128xf32> -> <64x64xf32>
+    ```
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def RepeatLoads : Pass<"tile-repeat-loads"> {
   let summary = "tiles that loops do not use are loaded again behind them";
   let description = [{

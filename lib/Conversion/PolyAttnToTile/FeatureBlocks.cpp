@@ -17,7 +17,7 @@ FeatureBlocks::FeatureBlocks(const FeaturePlan &plan, std::vector<double> weight
 
 void FeatureBlocks::prepare(TileBuilder &b, VectorProgram &program) {
   if (plan.isDirect() && plan.leaves.size() == 1) {
-    program.prepare(plan.leaves[0]);
+    program.full(plan.leaves[0]);
     return;
   }
   SmallVector<Value> tiles;

@@ -33,7 +33,6 @@ void MainKernel::build() {
   auto blocks = [&] { buildBlocks(); };
   int64_t tokens = info.steps().getTokens();
   kernel.forBatches([&] { tokens ? kernel.ifLonger(tokens, blocks) : blocks(); });
-  kernel.narrowWeights();
 }
 
 /// Few tokens that go on with a state are one block, and the rows of a longer one would be padding.

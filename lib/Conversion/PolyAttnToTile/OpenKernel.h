@@ -44,8 +44,6 @@ public:
   /// Emits `body` for calls of more than so many positions, or of at most so many.
   void ifLonger(int64_t tokens, TileBuilder::Branch body);
   void ifAtMost(int64_t tokens, TileBuilder::Branch body);
-  /// Lets a program of a cluster load only its own part of weights (Clusters.cpp).
-  void narrowWeights();
 
   KernelFrame frame;
   std::shared_ptr<const FeatureShare> share;

@@ -101,7 +101,6 @@ OpenKernel SegmentKernels::openMain() const {
 void SegmentKernels::build() const {
   OpenKernel kernel = open(lowering.named("__prefix"), prefixPrograms(), /*isPrefix=*/true);
   KernelProgram(info, ScheduleForm::State, kernel.context()).buildPrefix(lowering.b);
-  kernel.narrowWeights();
 }
 
 void SegmentKernels::write(EntryBuilder &e) const {

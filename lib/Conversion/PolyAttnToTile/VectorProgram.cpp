@@ -18,10 +18,6 @@ static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()
 
 Value VectorProgram::weight(Value value) { return weights.get(*b, value, head); }
 
-Value VectorProgram::weightRows(Value value, Value first, int64_t count) {
-  return b->slice(weight(value), first, count);
-}
-
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
@@ -75,115 +71,47 @@ bool VectorProgram::isRowMajor(Value vector) {
   });
 }
 
-/// An operand that the rows of a blockable vector need as a whole.
-static bool isNeededWhole(Value operand) {
-  return isa<WeightType>(operand.getType()) || widthOf(operand) == 1;
-}
-
-bool VectorProgram::isBlockable(Value vector) {
-  return !walkDependencies(vector, [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    if (isa<ProjectOp>(op) || (value != vector && isNeededWhole(value)))
-      return WalkResult::skip();
-    return isa<ElementwiseOpInterface>(op) ? WalkResult::advance() : WalkResult::interrupt();
-  });
-}
-
 Value VectorProgram::full(Value vector) {
   if (Value known = memo.lookup(vector))
     return known;
-  Value result = bound.contains(vector) ? b->transpose(rowMajor(vector))
-                                        : compute(vector.getDefiningOp(), Value(), widthOf(vector));
+  Value result =
+      bound.contains(vector) ? b->transpose(rowMajor(vector)) : compute(vector.getDefiningOp());
   memo[vector] = result;
   return result;
 }
 
-void VectorProgram::prepare(Value vector) {
-  if (isWhole(vector) || !isBlockable(vector)) {
-    full(vector);
-    return;
-  }
-  walkDependencies(vector, [&](Value value) {
-    if (isa<WeightType>(value.getType())) {
-      weight(value);
-      return WalkResult::skip();
-    }
-    if (value != vector && widthOf(value) == 1) {
-      full(value);
-      return WalkResult::skip();
-    }
-    auto project = value.getDefiningOp<ProjectOp>();
-    if (!project)
-      return WalkResult::advance();
-    for (Value operand : project->getOperands())
-      isa<WeightType>(operand.getType()) ? weight(operand) : full(operand);
-    return WalkResult::skip();
-  });
-}
-
 Value VectorProgram::rows(Value vector, Value first, int64_t count) {
-  if (count == widthOf(vector))
-    return full(vector);
-  if (isWhole(vector) || !isBlockable(vector))
-    return b->slice(full(vector), first, count);
-  // What is computed here stands where it can be used again for these rows only.
-  llvm::DenseMap<Value, Value> outer;
-  std::swap(outer, blockRows);
-  Value result = rowsOfBlockable(vector, first, count);
-  std::swap(outer, blockRows);
-  return result;
+  return count == widthOf(vector) ? full(vector) : b->slice(full(vector), first, count);
 }
 
-Value VectorProgram::rowsOfBlockable(Value vector, Value first, int64_t count) {
-  if (isWhole(vector))
-    return b->slice(full(vector), first, count);
-  if (Value known = blockRows.lookup(vector))
-    return known;
-  Value result = compute(vector.getDefiningOp(), first, count);
-  blockRows[vector] = result;
-  return result;
-}
-
-/// Rows [first, first + count) of the op's result; all of them where `first` is null.
-Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
+Value VectorProgram::compute(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op))
     return load(read, /*transposed=*/true);
   return dispatch<Value>(cast<FeatureOpInterface>(op), [&](auto feature) {
     using Op = decltype(feature);
     if constexpr (isElementwiseOp<Op>)
-      return elementwise(feature, first, count);
+      return elementwise(feature);
     else if constexpr (std::is_same_v<Op, ProjectOp>)
-      return project(feature, first, count);
+      return project(feature);
     else
       return emit(*this, feature);
   });
 }
 
 /// W^T X: the weight's columns are the result's rows. W X: its rows are.
-Value VectorProgram::project(ProjectOp op, Value first, int64_t count) {
+Value VectorProgram::project(ProjectOp op) {
   Value w = weight(op.getWeight());
-  bool transposed = op.getTransposed();
-  if (first)
-    w = transposed ? b->slice(w, first, count) : b->sliceColumns(w, first, count);
-  Value result = b->dot(w, full(op.getInput()), Value(), /*lhsTransposed=*/!transposed);
+  Value result = b->dot(w, full(op.getInput()), Value(), /*lhsTransposed=*/!op.getTransposed());
   if (!op.getBias())
     return result;
-  Value bias = weight(op.getBias());
-  if (first)
-    bias = b->slice(bias, first, count);
-  return b->map({result, bias},
+  return b->map({result, weight(op.getBias())},
                 [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
 }
 
-Value VectorProgram::elementwise(ElementwiseOpInterface op, Value first, int64_t count) {
+Value VectorProgram::elementwise(ElementwiseOpInterface op) {
   SmallVector<Value> inputs;
-  for (Value operand : op->getOperands()) {
-    if (isa<WeightType>(operand.getType()))
-      inputs.push_back(first ? weightRows(operand, first, count) : weight(operand));
-    else
-      inputs.push_back(first && widthOf(operand) != 1 ? rowsOfBlockable(operand, first, count)
-                                                      : full(operand));
-  }
+  for (Value operand : op->getOperands())
+    inputs.push_back(isa<WeightType>(operand.getType()) ? weight(operand) : full(operand));
   return b->map(inputs, [&](ElementBuilder &e, ValueRange in) { return emitElement(e, op, in); });
 }
 

@@ -40,7 +40,8 @@ public:
 
   /// All rows of a vector.
   mlir::Value full(mlir::Value vector);
-  /// `count` rows from `first`, computed alone where the program allows it.
+  /// `count` rows from `first`. Where nobody reads the others, `--tile-fuse-windows` computes these
+  /// alone.
   mlir::Value rows(mlir::Value vector, mlir::Value first, int64_t count);
   /// All of a vector in row-major orientation, [columns] x [width].
   mlir::Value rowMajor(mlir::Value vector);
@@ -48,10 +49,6 @@ public:
   static bool isRowMajor(mlir::Value vector);
   /// All of a vector, in the orientation that it has already or that takes no transposition.
   LhsTile lhs(mlir::Value vector);
-  /// True where `rows` does not compute the other rows as well.
-  static bool isBlockable(mlir::Value vector);
-  /// Computes now what `rows` will need of other vectors; called before a loop over rows.
-  void prepare(mlir::Value vector);
   /// The row-major tile of a vector that this program does not compute: of an attend's output, or
   /// of what a kernel before this one has.
   void bind(mlir::Value vector, mlir::Value tile) {
@@ -67,15 +64,11 @@ public:
   mlir::Value weight(mlir::Value value);
 
 private:
-  /// All rows of the vector are there, or no row is computed alone.
-  bool isWhole(mlir::Value vector) const { return memo.contains(vector) || bound.contains(vector); }
-  mlir::Value compute(mlir::Operation *op, mlir::Value first, int64_t count);
-  mlir::Value rowsOfBlockable(mlir::Value vector, mlir::Value first, int64_t count);
+  mlir::Value compute(mlir::Operation *op);
   mlir::Value load(ReadOp read, bool transposed);
   mlir::Value firstRow(bool isTable);
-  mlir::Value weightRows(mlir::Value value, mlir::Value first, int64_t count);
-  mlir::Value project(ProjectOp op, mlir::Value first, int64_t count);
-  mlir::Value elementwise(ElementwiseOpInterface op, mlir::Value first, int64_t count);
+  mlir::Value project(ProjectOp op);
+  mlir::Value elementwise(ElementwiseOpInterface op);
   mlir::Value rowsAsStored(mlir::Value vector);
 
   TileBuilder *b;
@@ -85,8 +78,6 @@ private:
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo, rowMajorTiles;
   llvm::DenseSet<mlir::Value> bound;
-  /// Memo for the rows that `rows` is computing: a vector that is needed twice is computed once.
-  llvm::DenseMap<mlir::Value, mlir::Value> blockRows;
 };
 
 } // namespace polyattn
