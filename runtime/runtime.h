@@ -6,7 +6,7 @@
 \*===----------------------------------------------------------------------===*/
 /* C11 and POSIX threads, nothing of LLVM: the JIT links this into its process, and
  * polyattn-compile puts a copy into every shared library that it writes. Generated code
- * depends on the layout of the structs here; POLYATTN_RT_VERSION counts its changes. */
+ * depends on the structs here and the numbers in them; POLYATTN_RT_VERSION counts their changes. */
 #ifndef POLYATTN_RUNTIME_H
 #define POLYATTN_RUNTIME_H
 
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 7
+#define POLYATTN_RT_VERSION 8
 
 /* What an entry wants of one tensor. */
 typedef struct polyattn_rt_tensor_rule {
