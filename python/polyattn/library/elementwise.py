@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Callable, Literal
 
 from .. import builder as b
 from .._literals import GateHeads, Grouping, Mask
@@ -39,7 +39,15 @@ def linear(
     return build(name, dtype, arguments, body, ("o", "final", "final_z") if states else None)
 
 
-_GATED_MAPS = {"none": lambda x: x, "elu": b.elu_plus_one, "squares": lambda x: b.sym(x, 2)}
+def _same(x: Any) -> Any:
+    return x
+
+
+def _squares(x: Any) -> Any:
+    return b.sym(x, 2)
+
+
+_GATED_MAPS: dict[str, Callable[[Any], Any]] = {"none": _same, "elu": b.elu_plus_one, "squares": _squares}
 
 
 def gla(

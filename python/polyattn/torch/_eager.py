@@ -70,7 +70,8 @@ class Attend:
 
 
 class Vectors:
-    """The operands of an attend for given tensors, with as many heads of keys as of queries. Logarithms of decays are [B, H, T]."""
+    """The operands of an attend for given tensors, with as many heads of keys as of queries. Logarithms of decays are [B, H, T], or of each
+    feature [B, H, T, D]."""
 
     def __init__(self, attend: Attend, values: dict[str, Any]) -> None:
         one = {word: [values[name] for name in names] for word, names in attend.clauses.items()}
@@ -90,6 +91,17 @@ class Vectors:
             given = torch.tensor(attend.factors, dtype=query.dtype).log() if attend.factors else one["decay"][0]
             logarithms = given[None, :, None].expand(batch, -1, length) if given.dim() == 1 else given.transpose(1, 2)
             self.decay = spread(logarithms)
+
+    @property
+    def features_decay(self) -> bool:
+        """Whether each feature has a decay of its own, so that no score is a product times a number."""
+        return self.decay is not None and self.decay.dim() == 4
+
+
+def _decayed_scores(query: Tensor, key: Tensor, past: Tensor) -> Tensor:
+    """Scores of queries and keys [B, H, T, D] whose features decay each by itself; `past` are the sums of their logarithms."""
+    between = (past[:, :, :, None] - past[:, :, None]).clamp(max=0).exp()
+    return torch.einsum("bhid,bhijd,bhjd->bhij", query, between.to(query), key)
 
 
 def _first(features: Features) -> Tensor:
@@ -176,15 +188,19 @@ class Eager:
     def direct(self, *tensors: Tensor) -> Tensor:
         """All scores at once."""
         one, attend = self.vectors(tensors), self.attend
-        scores = one.query.scores(one.key)
+        decay = one.decay
+        if decay is not None and one.features_decay:
+            scores = _decayed_scores(one.query.dense(), one.key.dense(), decay.cumsum(2))
+        else:
+            scores = one.query.scores(one.key)
         rows, columns = (torch.arange(size) for size in scores.shape[-2:])
         if one.local:
             assert attend.block
             is_near = rows[:, None] // attend.block == columns // attend.block
             scores = torch.where(is_near, one.local[0].scores(one.local[1]), scores)
         scores = scores * attend.score_scale
-        if one.decay is not None:
-            past = one.decay.cumsum(-1)
+        if decay is not None and not one.features_decay:
+            past = decay.cumsum(-1)
             distance = past[..., :, None] - past[..., None, :]
             scores = scores * (distance if attend.mask == "causal" else -distance).clamp(max=0).exp().to(scores)
         if attend.mask != "full":
@@ -240,16 +256,24 @@ class Eager:
             part = functools.partial(_part, begin=begin, end=min(begin + length, size), size=size)
             query, key, value = one.query.map(part), one.key.map(part), part(one.value)
             local = (one.local[0].map(part), one.local[1].map(part)) if one.local else None
-            scores = self._in_chunk(query, key, local).tril()
-            q, k = query.dense() * attend.score_scale, key.dense()
-            if one.decay is not None:
-                past = one.decay[..., begin : begin + length].cumsum(-1)
+            q, k, decay = query.dense() * attend.score_scale, key.dense(), one.decay
+            kept = None
+            if decay is not None and one.features_decay:
+                past = decay[:, :, begin : begin + length].cumsum(2).to(q)
+                scores = _decayed_scores(q, k, past).tril()
+                q, k, kept = q * past.exp(), k * (past[:, :, -1:] - past).exp(), past[:, :, -1, :, None].exp()
+            else:
+                scores = self._in_chunk(query, key, local).tril()
+            if decay is not None and not one.features_decay:
+                past = decay[..., begin : begin + length].cumsum(-1)
                 scores = scores * (past[..., :, None] - past[..., None, :]).clamp(max=0).exp().to(scores)
                 q, k = q * past[..., None].exp().to(q), k * (past[..., -1:] - past)[..., None].exp().to(k)
                 kept = past[..., -1, None, None].exp().to(q)
-                next_state, next_sums = state * kept + k.mT @ value, sums * kept + k.sum(-2, keepdim=True).mT
+            next_state, next_sums = k.mT @ value, k.sum(-2, keepdim=True).mT
+            if kept is None:
+                next_state, next_sums = state + next_state, sums + next_sums
             else:
-                next_state, next_sums = state + k.mT @ value, sums + k.sum(-2, keepdim=True).mT
+                next_state, next_sums = state * kept + next_state, sums * kept + next_sums
             o = scores @ value + (q @ state if begin else 0)
             total = scores.sum(-1, keepdim=True) + (q @ sums if begin else 0) if attend.divides else None
             parts.append(attend.divide(o, total, torch.arange(begin + 1, begin + 1 + value.shape[2])[:, None]))
@@ -262,7 +286,7 @@ class Eager:
         one, attend = self.vectors(tensors, position), self.attend
         q, k = one.query.dense() * attend.score_scale, one.key.dense()
         if one.decay is not None:
-            kept = one.decay[..., None].exp().to(state)
+            kept = (one.decay.mT if one.features_decay else one.decay[..., None]).exp().to(state)
             state.mul_(kept)
             sums.mul_(kept)
         state.addcmul_(k.mT, one.value)
@@ -288,9 +312,12 @@ class Eager:
     def forms(self, length: int, batch: int, heads: int, most: int = 1 << 28) -> Mapping[str, Callable[..., Tensor]]:
         """The functions that hold at most so many numbers at once, about, by name. `looped` ones are loops of Python."""
         found: dict[str, Callable[..., Tensor]] = {}
-        if batch * heads * length**2 <= most:
+        # Where features decay each by itself a score is that many numbers on the way.
+        of_decay = next((one.shape[-1] for one in self.signature.arguments if one.role == "decay" and len(one.shape) == 4), 1)
+        numbers = batch * heads * int(of_decay)
+        if numbers * length**2 <= most:
             found["direct"] = self.direct
-        sizes = [self.attend.block] if self.attend.block else [64, 128, 256]
+        sizes = [self.attend.block] if self.attend.block else [size for size in (64, 128, 256) if numbers == batch * heads or numbers * size**2 <= most]
         for way, eager in self.ways().items():
             for size in (one for one in sizes if one < length):
                 found[f"chunked {size}{way}"] = functools.partial(eager.chunked, size)
