@@ -169,16 +169,36 @@ void polyattn::tile::printExtents(OpAsmPrinter &printer, Operation *, ArrayAttr 
 // Words
 //===----------------------------------------------------------------------===//
 
-ParseResult polyattn::tile::parseChoice(OpAsmParser &parser, ExtentBaseAttr &kind) {
+/// The word of an enumerator that `symbolize` knows, or a diagnostic that says what is expected.
+template <typename Attribute, typename Enum>
+static ParseResult parseWord(OpAsmParser &parser, Attribute &attribute,
+                             std::optional<Enum> (*symbolize)(StringRef),
+                             std::string (*expected)()) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   StringRef word;
   if (parser.parseKeyword(&word))
     return failure();
-  std::optional<ExtentBase> base = symbolizeExtentBase(word);
-  if (!base || *base <= ExtentBase::Dimension)
-    return parser.emitError(loc, "expected segments, splits or parts, got '") << word << "'";
-  kind = ExtentBaseAttr::get(parser.getContext(), *base);
+  std::optional<Enum> value = symbolize(word);
+  if (!value)
+    return parser.emitError(loc, "expected ") << expected() << ", got '" << word << "'";
+  attribute = Attribute::get(parser.getContext(), *value);
   return success();
+}
+
+static std::optional<ExtentBase> symbolizeChoice(StringRef word) {
+  std::optional<ExtentBase> base = symbolizeExtentBase(word);
+  return base && *base > ExtentBase::Dimension ? base : std::nullopt;
+}
+
+static std::string allRoles() {
+  auto names = llvm::map_range(llvm::seq_inclusive(0u, getMaxEnumValForStageRole()),
+                               [](unsigned i) { return stringifyStageRole(StageRole(i)); });
+  return "the role of a stage, one of " + llvm::join(names, ", ");
+}
+
+ParseResult polyattn::tile::parseChoice(OpAsmParser &parser, ExtentBaseAttr &kind) {
+  return parseWord(
+      parser, kind, symbolizeChoice, +[] { return std::string("segments, splits or parts"); });
 }
 
 void polyattn::tile::printChoice(OpAsmPrinter &printer, Operation *, ExtentBaseAttr kind) {
@@ -186,15 +206,8 @@ void polyattn::tile::printChoice(OpAsmPrinter &printer, Operation *, ExtentBaseA
 }
 
 ParseResult polyattn::tile::parseFill(OpAsmParser &parser, WorkspaceFillAttr &fill) {
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  StringRef word;
-  if (parser.parseKeyword(&word))
-    return failure();
-  std::optional<WorkspaceFill> value = symbolizeWorkspaceFill(word);
-  if (!value)
-    return parser.emitError(loc, "expected none, zero or launch, got '") << word << "'";
-  fill = WorkspaceFillAttr::get(parser.getContext(), *value);
-  return success();
+  return parseWord(
+      parser, fill, symbolizeWorkspaceFill, +[] { return std::string("none, zero or launch"); });
 }
 
 void polyattn::tile::printFill(OpAsmPrinter &printer, Operation *, WorkspaceFillAttr fill) {
@@ -202,19 +215,7 @@ void polyattn::tile::printFill(OpAsmPrinter &printer, Operation *, WorkspaceFill
 }
 
 ParseResult polyattn::tile::parseRole(OpAsmParser &parser, StageRoleAttr &role) {
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  StringRef word;
-  if (parser.parseKeyword(&word))
-    return failure();
-  std::optional<StageRole> value = symbolizeStageRole(word);
-  if (!value) {
-    auto names = llvm::map_range(llvm::seq_inclusive(0u, getMaxEnumValForStageRole()),
-                                 [](unsigned i) { return stringifyStageRole(StageRole(i)); });
-    return parser.emitError(loc, "expected the role of a stage, one of ")
-           << llvm::join(names, ", ") << ", got '" << word << "'";
-  }
-  role = StageRoleAttr::get(parser.getContext(), *value);
-  return success();
+  return parseWord(parser, role, symbolizeStageRole, allRoles);
 }
 
 void polyattn::tile::printRole(OpAsmPrinter &printer, Operation *, StageRoleAttr role) {

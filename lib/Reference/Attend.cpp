@@ -224,7 +224,7 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, RunningSt
       block = i;
     }
     if (op.hasDecay())
-      state.pass(i);
+      state.applyTransition(i);
     state.add(i, terms);
     if (op.getLocalQuery()) {
       std::vector<double> decays = vectors.decaysTo(i);
@@ -266,7 +266,7 @@ void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, RunningSta
       state.get().read(query, op.scoreScale(), row, terms);
     }
     if (op.hasDecay())
-      state.pass(i);
+      state.applyTransition(i);
     row.count = sizes.keys - i;
   }
 }
@@ -323,10 +323,10 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, Running
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.
     if (op.hasDecay() && !anticausal)
-      running.pass(j);
+      running.applyTransition(j);
     running.add(j, terms);
     if (op.hasDecay() && anticausal)
-      running.pass(j);
+      running.applyTransition(j);
   }
   State state = running.get();
   for (auto [f, row] : llvm::enumerate(state.sums))
@@ -363,7 +363,7 @@ void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, Running
     int64_t end = std::min(begin + layout.length, positions);
     for (; next < end; ++next) {
       if (op.hasDecay())
-        running.pass(next);
+        running.applyTransition(next);
       running.add(next, terms);
     }
     state = running.get();

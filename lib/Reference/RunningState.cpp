@@ -97,12 +97,12 @@ RunningState::RunningState(Evaluator &evaluator, AttendOp op, const HeadVectors 
   }
 }
 
-void RunningState::pass(int64_t i) {
+void RunningState::applyTransition(int64_t i) {
   for (Sums &sums : all)
     if (sums.op)
-      passPosition(sums.op, vectorsOf(sums), i, sums.state);
+      reference::applyTransition(sums.op, vectorsOf(sums), i, sums.state);
     else
-      passPosition(attend, vectors, i, sums.state);
+      reference::applyTransition(attend, vectors, i, sums.state);
 }
 
 void RunningState::add(int64_t j, const Rounding &terms) {

@@ -20,8 +20,8 @@ public:
   RunningState(Evaluator &evaluator, AttendOp op, const HeadVectors &vectors, int64_t batch,
                int64_t head, bool begins);
 
-  /// Takes the sums over position i: multiplies them by its transition.
-  void pass(int64_t i);
+  /// Multiplies the sums by the transition of position i.
+  void applyTransition(int64_t i);
   /// Adds key j.
   void add(int64_t j, const Rounding &terms);
   /// What the attend reads now, until this changes.

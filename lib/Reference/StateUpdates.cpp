@@ -13,12 +13,12 @@ using namespace polyattn;
 using namespace polyattn::reference;
 
 /// S <- g S: one number for all rows.
-static void passAll(const HeadVectors &vectors, int64_t i, State &state) {
+static void scaleAll(const HeadVectors &vectors, int64_t i, State &state) {
   state.decay(vectors.decay(i, i));
 }
 
 /// S <- diag(g) S.
-static void passFeatures(const HeadVectors &vectors, int64_t i, State &state) {
+static void scaleFeatures(const HeadVectors &vectors, int64_t i, State &state) {
   for (auto [f, gate] : llvm::enumerate(vectors.featureGates[i])) {
     double factor = std::exp(gate);
     for (double &x : state.sums[f])
@@ -35,21 +35,21 @@ struct Transition {
   State &state;
 
   bool operator()(StateOp) const {
-    passAll(vectors, i, state);
+    scaleAll(vectors, i, state);
     return true;
   }
   bool operator()(ChannelStateOp) const {
-    passFeatures(vectors, i, state);
+    scaleFeatures(vectors, i, state);
     return true;
   }
 };
 } // namespace
 
-void reference::passPosition(StateUpdateInterface op, const HeadVectors &vectors, int64_t i,
-                             State &state) {
+void reference::applyTransition(StateUpdateInterface op, const HeadVectors &vectors, int64_t i,
+                                State &state) {
   dispatch<bool>(op, Transition{vectors, i, state});
 }
 
-void reference::passPosition(AttendOp op, const HeadVectors &vectors, int64_t i, State &state) {
-  op.hasDecayOfFeatures() ? passFeatures(vectors, i, state) : passAll(vectors, i, state);
+void reference::applyTransition(AttendOp op, const HeadVectors &vectors, int64_t i, State &state) {
+  op.hasDecayOfFeatures() ? scaleFeatures(vectors, i, state) : scaleAll(vectors, i, state);
 }

@@ -13,9 +13,9 @@ namespace polyattn::reference {
 
 /// Multiplies the sums by the transition of position i, as the op that gives them defines it.
 /// `vectors` are those of the op.
-void passPosition(StateUpdateInterface op, const HeadVectors &vectors, int64_t i, State &state);
+void applyTransition(StateUpdateInterface op, const HeadVectors &vectors, int64_t i, State &state);
 /// The same for an attend whose state no op names.
-void passPosition(AttendOp op, const HeadVectors &vectors, int64_t i, State &state);
+void applyTransition(AttendOp op, const HeadVectors &vectors, int64_t i, State &state);
 
 } // namespace polyattn::reference
 

@@ -12,6 +12,13 @@
 using namespace mlir;
 using namespace polyattn;
 
+bool polyattn::isViewOfBuffer(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<tile::SliceOp, tile::TransposeOp, tile::SelectRowsOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<tile::ReadOp>(op);
+}
+
 bool polyattn::writesBuffersBetween(Operation *first, Operation *last) {
   auto isWrite = [](Operation *op) {
     return isa<tile::AccumulateOp, tile::WriteOp>(op) ? WalkResult::interrupt()

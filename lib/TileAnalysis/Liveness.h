@@ -17,6 +17,10 @@
 
 namespace polyattn {
 
+/// Whether a value is rows of a buffer as they stand there, or a view of some: lowerings read them
+/// where they are used.
+bool isViewOfBuffer(mlir::Value value);
+
 /// Whether an op between `first` and `last`, which stand in one block in this order, writes to a
 /// buffer, itself or inside its regions.
 bool writesBuffersBetween(mlir::Operation *first, mlir::Operation *last);

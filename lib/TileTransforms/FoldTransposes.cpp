@@ -42,15 +42,6 @@ static bool isFree(Value value) {
   return isVector(value) || value.getDefiningOp<TransposeOp>() || value.getDefiningOp<ConstantOp>();
 }
 
-/// Whether a value is rows of a buffer as they stand there, or a view of some: lowerings read them
-/// where they are used.
-static bool isViewOfBuffer(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<SliceOp, TransposeOp, SelectRowsOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return isa_and_nonnull<ReadOp>(op);
-}
-
 namespace {
 /// Element-wise functions, each behind those that it is computed by, and what they begin with.
 struct MapTree {

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/TileAnalysis/Liveness.h"
 #include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,19 +37,10 @@ static bool isWindow(SliceOp slice) {
          source.getRows() > window.getRows();
 }
 
-/// Whether a value is rows of a buffer, which are as they were when they were read only until they
-/// are written.
-static bool isOfBuffer(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<SliceOp, TransposeOp, SelectRowsOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return isa_and_nonnull<ReadOp>(op);
-}
-
 /// Whether rows of the op's result follow from rows of its operands: an element-wise function, or a
 /// product that sums all terms of all entries and nothing else.
 static bool hasWindows(Operation *op) {
-  if (op && llvm::any_of(op->getOperands(), isOfBuffer))
+  if (op && llvm::any_of(op->getOperands(), isViewOfBuffer))
     return false;
   if (auto dot = dyn_cast_or_null<DotOp>(op))
     return !dot.getAcc() && !dot.getBound() && dot.getTriangle() == Triangle::None &&

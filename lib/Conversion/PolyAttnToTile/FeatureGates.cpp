@@ -12,11 +12,10 @@ using namespace polyattn;
 
 Value FeatureGates::load(TileBuilder &b, const KeyBlock &block, Value first, int64_t count) const {
   const KernelFrame &frame = context.frame;
-  Value head = frame.headOf(op.getGateHeads() == GateHeads::Q);
-  return tile::LoadOp::create(b, b.tileType(count, context.block), frame.input(op.getDecay()),
-                              ValueRange{frame.batch, frame.rowOf(b, block.position), head, first},
-                              block.valid,
-                              /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/true);
+  return tile::LoadOp::create(
+      b, b.tileType(count, context.block), frame.input(op.getDecay()),
+      ValueRange{frame.batch, frame.rowOf(b, block.position), head(), first}, block.valid,
+      /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/true);
 }
 
 Value FeatureGates::inBlock(TileBuilder &b, const KeyBlock &block, Value first,
@@ -34,10 +33,9 @@ Value FeatureGates::sum(TileBuilder &b, const Sweep &sweep, Value first, int64_t
 
 Value FeatureGates::ofToken(TileBuilder &b) const {
   const KernelFrame &frame = context.frame;
-  Value head = frame.headOf(op.getGateHeads() == GateHeads::Q);
   return expOf(b, tile::LoadOp::create(b, b.tileType(1, op.getKey().getType().getWidth()),
                                        frame.input(op.getDecay()),
-                                       ValueRange{frame.batch, b.index(0), head, b.index(0)},
+                                       ValueRange{frame.batch, b.index(0), head(), b.index(0)},
                                        Value(), /*row_dim=*/-1, /*col_dim=*/3,
                                        /*transposed=*/false));
 }
@@ -101,8 +99,8 @@ DecayedFeatures polyattn::decayFeatures(TileBuilder &b, Value gates, Value queri
   if (queries)
     decayed.queries = results[2];
   if (queries)
-    decayed.near.numerator = results[3];
+    decayed.sums.numerator = results[3];
   if (queries && sums.denominator)
-    decayed.near.denominator = results[4];
+    decayed.sums.denominator = results[4];
   return decayed;
 }

@@ -37,6 +37,8 @@ public:
   mlir::Value ofToken(TileBuilder &builder) const;
 
 private:
+  /// The head whose gates a state has.
+  mlir::Value head() const { return context.frame.headOf(op.getGateHeads() == GateHeads::Q); }
   mlir::Value load(TileBuilder &builder, const KeyBlock &block, mlir::Value first,
                    int64_t count) const;
 
@@ -49,7 +51,7 @@ struct DecayedFeatures {
   mlir::Value queries; // until the query, from before the block on; null without queries
   mlir::Value keys;    // until the block's end
   mlir::Value factor;  // [count x 1], of the whole block
-  BlockSums near;      // with what the queries have of the block's keys
+  BlockSums sums;      // of the queries, those over the block's keys included
 };
 
 /// Decays features by `gates`, [count x C]. `queries` may be null. `valid` positions exist.

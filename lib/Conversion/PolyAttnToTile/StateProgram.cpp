@@ -288,10 +288,6 @@ Value SegmentContext::isLast(TileBuilder &b, Direction direction) const {
   return b.isEqual(b.addIndex(segment, b.index(1)), segments);
 }
 
-bool StateProgram::hasDecayByPosition() const {
-  return op.getDecay() && cast<RankedTensorType>(op.getDecay().getType()).getRank() == 3;
-}
-
 void StateProgram::storeSegmentState(TileBuilder &b, Value decay) {
   if (segmentStates->decays)
     update->storeTransition(b, sums, *segmentStates, decay);
@@ -303,21 +299,21 @@ void polyattn::sumSegment(TileBuilder &b, const ProgramContext &context,
   SmallVector<Value> decays;
   for (StateProgram *state : states) {
     state->beginPrefix(b);
-    if (state->hasDecayByPosition())
+    if (state->hasTotalByPosition())
       decays.push_back(b.constant(1, 1, 0));
   }
   decays = context.sweep(b).forBlocks(b, decays, [&](const BlockSpan &span, ValueRange in) {
     TileBuilder::Values totals;
     for (StateProgram *state : states) {
       Value decay = state->add(b, span, span.valid);
-      if (state->hasDecayByPosition())
+      if (state->hasTotalByPosition())
         totals.push_back(b.add(in[totals.size()], decay));
     }
     return totals;
   });
   size_t next = 0;
   for (StateProgram *state : states)
-    state->storeSegmentState(b, state->hasDecayByPosition() ? decays[next++] : Value());
+    state->storeSegmentState(b, state->hasTotalByPosition() ? decays[next++] : Value());
 }
 
 void StateProgram::sumSegments(TileBuilder &b, function_ref<StoredState(Value)> before,

@@ -94,7 +94,7 @@ public:
   //===--- Segments of positions ---------------------------------------------===//
   /// Where the states of segments are: to begin from, or to store this one's.
   void setSegmentStates(const SegmentStates &states) { segmentStates = states; }
-  bool hasDecayByPosition() const;
+  bool hasTotalByPosition() const { return update->hasTotalByPosition(); }
   /// Called after all keys of the segment have come. `decay` is the sum of the logarithms that they
   /// gave; null unless it differs from position to position.
   void storeSegmentState(TileBuilder &builder, mlir::Value decay);

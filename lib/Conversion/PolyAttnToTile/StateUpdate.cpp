@@ -27,6 +27,7 @@ public:
            const BlockDecay &decay) const override {
     sums.update(b, features, columns.rows, columns.normalizer, first, added, decay);
   }
+  bool hasTotalByPosition() const override { return gates.differByPosition(); }
   void storeTransition(TileBuilder &b, const BlockState &, const SegmentStates &segments,
                        Value total) const override {
     const SegmentContext &own = *context.segment;
@@ -72,7 +73,7 @@ public:
       return b.dot(lhs, rhs, acc, /*lhsTransposed=*/true, tile::Triangle::None,
                    tile::Triangle::None, terms);
     };
-    BlockSums out = decayed.near;
+    BlockSums out = decayed.sums;
     if (in.denominator)
       out.denominator = times(sums.readNormalizer(b, row, count), decayed.queries, out.denominator);
     out.numerator = times(decayed.queries, sums.readRows(b, row, count), out.numerator);

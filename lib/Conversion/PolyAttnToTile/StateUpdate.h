@@ -73,6 +73,8 @@ public:
   virtual const PairsOfFeatures *pairsOfFeatures() const { return nullptr; }
 
   //===--- Two segments ------------------------------------------------------===//
+  /// Whether `decayIn` gives a total for each block, which differs from block to block.
+  virtual bool hasTotalByPosition() const { return false; }
   /// Stores the logarithms of the transition over the program's segment, which take what is behind
   /// the segment over it. `total` is what `decayIn` gave of all blocks; null where it is the same
   /// in all calls.
