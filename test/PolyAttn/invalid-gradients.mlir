@@ -123,6 +123,21 @@ polyattn.attention @attend_backward_c4_shape(%q: tensor<?x?x?x4xf32>, %v: tensor
 
 // -----
 
+polyattn.attention @attend_backward_c4_features(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %g: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C4: a decay of each feature has no gradient yet}}
+  %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g causal
+    : [4], [4], [4], [4], [2], [2], tensor<?x?x?x4xf32>
+  return %x : [4]
+}
+
+// -----
+
 polyattn.attention @attend_backward_c5_mask(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %s: tensor<?x?x4x2xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]

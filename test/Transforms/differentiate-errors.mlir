@@ -80,3 +80,12 @@ polyattn.attention @shared_decay_of_other_heads(%q: tensor<?x?x?x4xf32>, %g: ten
   %o = add %a, %b : [4], [4]
   return %o : [4]
 }
+
+// -----
+
+polyattn.attention @decay_of_features(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{has no gradient yet: its decay is one of each feature}}
+  %o = attend query %x key %x value %x decay %g causal normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>
+  return %o : [4]
+}

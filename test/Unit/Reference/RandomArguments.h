@@ -71,6 +71,13 @@ inline Array randomArgument(mlir::BlockArgument argument, const CallSizes &sizes
   return array;
 }
 
+/// Whether all attends have gradients.
+inline bool hasGradient(AttentionOp attention) {
+  return llvm::none_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+    return attend.getNormalizer().needsRowMax() || attend.hasDecayOfFeatures();
+  });
+}
+
 /// Few positions and heads, but as many as the attention's meaning needs.
 inline CallSizes smallSizes(AttentionOp attention) {
   CallSizes sizes{/*batch=*/1, /*queries=*/9, /*keys=*/9, /*heads=*/2, /*kvHeads=*/2};

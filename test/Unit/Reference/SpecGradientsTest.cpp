@@ -26,12 +26,6 @@ bool isQuick(AttentionOp attention) {
   });
 }
 
-bool hasNoGradient(AttentionOp attention) {
-  return llvm::any_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
-    return attend.getNormalizer().needsRowMax() || attend.hasDecayOfFeatures();
-  });
-}
-
 /// Lets queries of attends that may do so see all keys; false where none may.
 bool removeCausalMasks(AttentionOp attention) {
   bool any = false;
@@ -53,7 +47,7 @@ TEST_P(SpecGradientsTest, TapeAgreesWithDifferences) {
   ASSERT_TRUE(module);
   for (auto attention : module->getOps<AttentionOp>()) {
     SCOPED_TRACE(attention.getSymName().str());
-    if (!isQuick(attention) || hasNoGradient(attention))
+    if (!isQuick(attention) || !hasGradient(attention))
       continue;
     GradientCall call(attention, smallSizes(attention));
     // Other storage of the same numbers means the same.

@@ -252,12 +252,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 class DifferentiatedSpecs : public testing::TestWithParam<std::string> {};
 
-bool hasGradient(AttentionOp attention) {
-  return llvm::none_of(attention.getBody().getOps<AttendOp>(), [](AttendOp op) {
-    return op.getNormalizer().needsRowMax() || op.hasDecayOfFeatures();
-  });
-}
-
 TEST_P(DifferentiatedSpecs, AgreeWithTheOracle) {
   Derivation derivation;
   ASSERT_TRUE(derivation.parseFile(specPath(GetParam())));
