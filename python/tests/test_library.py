@@ -41,6 +41,9 @@ REBUILT = {
     },
     "gla": {
         "gla": library.gla(score_scale=0.125),
+        "gla_states": library.gla(score_scale=0.125, states=True),
+        "gla_normalized": library.gla(32, 48, feature_map="elu", eps=1e-6, gate_heads="kv"),
+        "gla_squares": library.gla(16, 64, feature_map="squares", gate_heads="q"),
     },
     "hedgehog": {
         "hedgehog": library.hedgehog(),
@@ -106,9 +109,6 @@ REBUILT = {
         "summed_attention": library.summed(),
         "xpos_attention": library.xpos(),
         "lightning_attention": library.lightning(),
-        "gla_states": library.gla(score_scale=0.125, states=True),
-        "gla_normalized": library.gla(32, 48, feature_map="elu", eps=1e-6, gate_heads="kv"),
-        "gla_squares": library.gla(16, 64, feature_map="squares", gate_heads="q"),
         "eps_on_sums": library.eps_on_sums(),
     },
     "bench": {
