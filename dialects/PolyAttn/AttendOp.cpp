@@ -329,6 +329,30 @@ LogicalResult AttendOp::verify() {
   return verifyStates(*this);
 }
 
+/// Whether scores by lag have the sides that the mask leaves.
+static LogicalResult verifyLags(AttendOp op) {
+  bool isFull = op.getMask() == Mask::Full;
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> worklist = {op.getQuery()};
+  if (op.getLocalQuery())
+    worklist.push_back(op.getLocalQuery());
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (FeatureMapOp map = appliedMap(next))
+      next = map.getFeatures();
+    Operation *definition = next.getDefiningOp();
+    if (!definition || !seen.insert(next).second)
+      continue;
+    if (auto relative = dyn_cast<RelativeOp>(definition);
+        relative && relative.getTwoSided() && !isFull)
+      return op.emitOpError("C21: a two-sided table of lags is for the mask full: under `")
+             << stringifyMask(op.getMask()) << "` a query sees keys on one side only";
+    if (definition->hasTrait<CombinesScores>())
+      llvm::append_range(worklist, definition->getOperands());
+  }
+  return success();
+}
+
 /// Whether a vector gives the score 0 with any other, which has no degree.
 static bool isZero(Value vector) {
   auto constant = vector.getDefiningOp<ConstantOp>();
@@ -337,13 +361,14 @@ static bool isZero(Value vector) {
 
 /// The constraints that look into the applied maps, which are known to be well-formed here.
 LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
-  if (!absoluteScoresMatch(getQuery(), getKey()))
-    return emitOpError("C14: query and key must take |score| at the same places: it is a power of "
-                       "their score, not of one of them");
+  if (!featurelessScoresMatch(getQuery(), getKey()))
+    return emitOpError("C14: query and key must take |score| and `relative` at the same places: "
+                       "they say something of a pair, not of one of them");
   bool scoresSigned = !scoresNonNegative(getQuery(), getKey(), scoreScale());
   if (getLocalQuery()) {
-    if (!absoluteScoresMatch(getLocalQuery(), getLocalKey()))
-      return emitOpError("C14: local query and key must take |score| at the same places");
+    if (!featurelessScoresMatch(getLocalQuery(), getLocalKey()))
+      return emitOpError("C14: local query and key must take |score| and `relative` at the same "
+                         "places");
     for (auto [exact, other] :
          {std::pair{getLocalQuery(), getQuery()}, {getLocalKey(), getKey()}}) {
       std::optional<int64_t> local = factsOf(exact).degree, degree = factsOf(other).degree;
@@ -357,10 +382,11 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
                        "non-negative map, or say `signed_scores` if that is meant");
   bool hasState = getInitialState() || getFinalState() || getStateEvery();
-  bool isAbsolute = hasAbsoluteScore(getQuery()) || hasAbsoluteScore(getKey());
-  if (hasState && isAbsolute)
-    return emitOpError("C9: an odd power of |score| has no features and so no state");
-  if (hasDecayOfFeatures() && isAbsolute)
-    return emitOpError("C20: an odd power of |score| has no features that decay");
-  return success();
+  Operation *featureless = findFeatureless(getQuery());
+  if (hasState && featureless)
+    return emitOpError("C9: ") << nameOfFeatureless(featureless)
+                               << " has no features and so no state";
+  if (hasDecayOfFeatures() && featureless)
+    return emitOpError("C20: ") << nameOfFeatureless(featureless) << " has no features that decay";
+  return verifyLags(*this);
 }

@@ -94,9 +94,9 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C11: `score_scale` is finite.
     C12: decays and initial states are arguments of the attention; a state may be a sum of them (`add_states`).
     C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
-    C14: odd powers of |score| stand in the query and in the key at the same places, in the operands
-        of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so that no
-        other op takes them, nor a value or a result.
+    C14: odd powers of |score| and `relative` stand in the query and in the key at the same places, in
+        the operands of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so
+        that no other op takes them, nor a value or a result.
     C15: `factors` are asked for only where a row is divided by something, and not with
         `eps_mode = row_max`.
     C16: `of_keys` has `normalize <none>`, without a mean.
@@ -113,6 +113,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C20: a decay of each feature needs the mask causal and scores that have features; it is not for local
         vectors, `of_keys`, `products`, `state_every` and `initial_transposed`. The `state` is a
         `channel_state`.
+    C21: a `relative` with `two_sided` is for the mask full; without it the score is of the distance
+        |i - j|.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];

@@ -45,6 +45,7 @@ static constexpr EnumWords wordsOf() {
 #define WORDS(ENUM)                                                                                \
   wordsOf<ENUM##Attr, ENUM, symbolize##ENUM, symbolize##ENUM, stringify##ENUM,                     \
           getMaxEnumValFor##ENUM()>()
+constexpr EnumWords polyattn::kBeyonds = WORDS(Beyond);
 constexpr EnumWords polyattn::kEpsPlaces = WORDS(EpsPlace);
 constexpr EnumWords polyattn::kGateHeads = WORDS(GateHeads);
 constexpr EnumWords polyattn::kGeluForms = WORDS(GeluForm);
@@ -56,6 +57,7 @@ constexpr EnumWords polyattn::kTriuWeights = WORDS(TriuWeights);
 
 const EnumWords *polyattn::findEnumWords(StringRef attribute) {
   return llvm::StringSwitch<const EnumWords *>(attribute)
+      .Case("beyond", &kBeyonds)
       .Case("eps_place", &kEpsPlaces)
       .Case("form", &kGeluForms)
       .Case("gate_heads", &kGateHeads)

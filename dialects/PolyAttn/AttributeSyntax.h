@@ -25,8 +25,8 @@ struct EnumWords {
   /// Empty for an attribute of another kind.
   llvm::StringRef (*spell)(mlir::Attribute attribute);
 };
-extern const EnumWords kEpsPlaces, kGateHeads, kGeluForms, kGroupings, kMasks, kRopeLayouts,
-    kTriuWeights;
+extern const EnumWords kBeyonds, kEpsPlaces, kGateHeads, kGeluForms, kGroupings, kMasks,
+    kRopeLayouts, kTriuWeights;
 
 /// The cases of the attribute of that name, which means the same in all ops; null if it is no enum.
 const EnumWords *findEnumWords(llvm::StringRef attribute);

@@ -30,13 +30,17 @@ ProjectOp mergeableInput(ProjectOp project);
 /// The map that an `apply` applies; null for other values and where it has no result.
 FeatureMapOp appliedMap(mlir::Value value);
 
-/// True where some power in the program takes |score|, which features cannot give.
-bool hasAbsoluteScore(mlir::Value value);
+/// The op in the program that has a score and no features: an odd power of |score|, or `relative`;
+/// null where there is none.
+mlir::Operation *findFeatureless(mlir::Value value);
+bool lacksFeatures(mlir::Value value);
+/// What such an op gives, for messages.
+llvm::StringRef nameOfFeatureless(mlir::Operation *op);
 
-/// Attend, C14, in a map's or an attention's body: what takes |score| is a part of scores.
-mlir::LogicalResult verifyAbsoluteScores(mlir::Block &body);
-/// Attend, C14: what takes |score| stands in both vectors at the same places.
-bool absoluteScoresMatch(mlir::Value query, mlir::Value key);
+/// Attend, C14, in a map's or an attention's body: what has no features is a part of scores.
+mlir::LogicalResult verifyFeaturelessScores(mlir::Block &body);
+/// Attend, C14: what has no features stands in both vectors at the same places.
+bool featurelessScoresMatch(mlir::Value query, mlir::Value key);
 
 /// What a weight means to the feature op that uses it.
 WeightMeaning meaningOf(mlir::OpOperand &weight);

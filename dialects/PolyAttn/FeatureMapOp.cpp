@@ -38,7 +38,7 @@ LogicalResult FeatureMapOp::verifyRegions() {
       return emitOpError("C1: argument ") << name << " is neither a feature vector nor a weight";
   if (getBody().front().empty() || !isa<YieldOp>(getBody().front().back()))
     return emitOpError("C2: the body must end in `yield`");
-  return verifyAbsoluteScores(getBody().front());
+  return verifyFeaturelessScores(getBody().front());
 }
 
 Value FeatureMapOp::getFeatures() {
@@ -109,5 +109,5 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 /// What no single attend can check of an attention, the maps being known to be well-formed here.
 LogicalResult ReturnOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyAbsoluteScores(*(*this)->getBlock());
+  return verifyFeaturelessScores(*(*this)->getBlock());
 }

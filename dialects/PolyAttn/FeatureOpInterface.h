@@ -36,6 +36,7 @@ enum class WeightMeaning {
   Plain,
   Gain,        // they multiply or divide: around 1
   Frequencies, // of rotations, given and not learned
+  Lags,        // scores by the distance of positions, or their logarithms
 };
 
 /// What operands a feature op takes: vectors first (any number where -1), then weights, or

@@ -19,7 +19,7 @@ bool polyattn::hasFeaturesOfLeaves(const Structure &structure) {
 
 bool polyattn::isLeaf(Value vector) {
   return cast<FeatureType>(vector.getType()).getStructure().kind() == Structure::Kind::Vector &&
-         !vector.getDefiningOp<ConstantOp>();
+         !isa_and_nonnull<ConstantOp, RelativeOp>(vector.getDefiningOp());
 }
 
 Value polyattn::withoutScales(Value vector, double &factor) {
@@ -54,7 +54,7 @@ SmallVector<Value> polyattn::leavesOf(Value vector) {
     ValueRange parts = partsOf(next);
     for (Value part : llvm::reverse(parts))
       pending.push_back(part);
-    if (parts.empty() && !next.getDefiningOp<ConstantOp>())
+    if (parts.empty() && !isa_and_nonnull<ConstantOp, RelativeOp>(next.getDefiningOp()))
       leaves.push_back(next);
   }
   return leaves;

@@ -12,7 +12,7 @@
 namespace polyattn {
 
 /// The plain vectors under the structure of a vector, each once, in the order of the features; what
-/// `constant` gives is none. Maps are inlined.
+/// `constant` and `relative` give is none. Maps are inlined.
 llvm::SmallVector<mlir::Value> leavesOf(mlir::Value vector);
 
 /// Whether the features are those that the leaves have: side by side, none a product.

@@ -121,6 +121,10 @@ def PolyAttn_RopeLayout : PolyAttn_Enum<"RopeLayout", "which elements form a rot
   I32EnumAttrCase<"Deinterleave", 2, "deinterleave">]>;
 def PolyAttn_RopeLayoutAttr : PolyAttn_EnumAttr<PolyAttn_RopeLayout, "rope_layout">;
 
+def PolyAttn_Beyond : PolyAttn_Enum<"Beyond", "the score of lags that a table does not have", [
+  I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"Last", 1, "last">]>;
+def PolyAttn_BeyondAttr : PolyAttn_EnumAttr<PolyAttn_Beyond, "beyond">;
+
 def PolyAttn_TriuWeights : PolyAttn_Enum<"TriuWeights", "weights of the off-diagonal products", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Sqrt2", 1, "sqrt2">]>;
 def PolyAttn_TriuWeightsAttr : PolyAttn_EnumAttr<PolyAttn_TriuWeights, "triu_weights">;

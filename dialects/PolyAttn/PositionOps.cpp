@@ -36,3 +36,38 @@ void RopeOp::buildGradient(GradientBuilder &g, Value dy) {
   g.addTo(getInput(), g.create<RopeOp>(dy, getFreqs(), getLayout(), getDims(), getOffset(),
                                        getScale(), /*inverse=*/!getInverse()));
 }
+
+//===----------------------------------------------------------------------===//
+// relative
+//===----------------------------------------------------------------------===//
+
+LogicalResult RelativeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  ArrayRef<int64_t> shape = cast<WeightType>(op.getTable().getType()).getShape();
+  if (shape.size() != 1 || shape[0] > kMaxLags)
+    return emitOptionalError(loc, "C1: expected a table of 1 to ", kMaxLags,
+                             " numbers, one for each lag, got ", op.getTable().getType());
+  if (op.getTwoSided() && shape[0] % 2 == 0)
+    return emitOptionalError(loc,
+                             "C1: a two-sided table has as many lags before 0 as after it, so "
+                             "that their number is odd; got ",
+                             shape[0]);
+  return inferVector(context, loc, results, 1);
+}
+
+LogicalResult RelativeOp::verify() {
+  Operation *definition = getTable().getDefiningOp();
+  if (definition && !isa<ReadOp>(definition))
+    return emitOpError("C2: expected a table that is an argument, got the result of ")
+           << definition->getName();
+  return success();
+}
+
+FeatureFacts RelativeOp::getFacts(ArrayRef<FeatureFacts>) {
+  return {/*degree=*/0, getLog() ? Bounds::nonNegative() : Bounds()};
+}
+std::optional<double> RelativeOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> RelativeOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+FeatureCost RelativeOp::getCost() { return {}; }
+/// Attends give no gradient of it: it has no vectors.
+void RelativeOp::buildGradient(GradientBuilder &, Value) {}

@@ -32,4 +32,38 @@ def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1, 1, "false", [DependsOnPos
                        F64Attr:$scale, UnitAttr:$inverse);
 }
 
+def PolyAttn_RelativeOp : PolyAttn_FeatureOp<"relative", 0, 1, 1> {
+  let firstWeight = "Lags";
+  let summary = "a score that depends on the distance of two positions alone";
+  let description = [{
+    The score of query i and key j is c(i - j), a number of a table: the weight W of the distance in
+    "Fast RoPE Attention" (Definition 1.1), the positional term of kernelized attention (Luo et al.
+    2021), the biases of T5. It has a score and no features. `tensor`, `concat`, `power` and `scale`
+    multiply, add, raise and scale it as the scores of vectors.
+
+    A table has L numbers, c(0) to c(L - 1), of the distance |i - j|. With `two_sided` it has
+    2 L - 1 numbers, c(-(L - 1)) to c(L - 1), of the lag i - j. With `log` its numbers are natural
+    logarithms, so that scores are positive. Lags that it does not have are 0 with `beyond = zero`, and
+    count as the last one on their side with `beyond = last`. Lags are differences of rows: packed
+    sequences have their own, and `first_position` changes none.
+
+    A table belongs to query heads, where it has one row for each head. It is f32 whatever the storage.
+
+    C1: the table is a vector of 1 to 65,536 numbers, an odd number of them with `two_sided`.
+    C2: the table is an argument, or the weight of a map.
+
+    Example: `%c = polyattn.relative %table {beyond = last, log} : 128`
+  }];
+  let arguments = (ins PolyAttn_WeightType:$table, PolyAttn_BeyondAttr:$beyond, UnitAttr:$log,
+                       UnitAttr:$two_sided);
+  let hasVerifier = 1;
+  let extraClassDeclaration = kinds # [{
+    static constexpr int64_t kMaxLags = 65536;
+    /// The numbers of the table.
+    int64_t getCount() { return getTable().getType().getShape()[0]; }
+    /// The place of lag 0 among them.
+    int64_t getOrigin() { return getTwoSided() ? getCount() / 2 : 0; }
+  }];
+}
+
 #endif // POLYATTN_POSITION_OPS

@@ -61,7 +61,7 @@ static bool mayRunBetween(Operation *read, Operation *write, Operation *use) {
 static void collectUsers(Value rows, SmallVectorImpl<Operation *> &users) {
   for (Operation *user : rows.getUsers()) {
     users.push_back(user);
-    if (isa<SliceOp, TransposeOp, SelectRowsOp>(user))
+    if (isa<SliceOp, TransposeOp, SelectRowsOp, ToeplitzOp>(user))
       collectUsers(user->getResult(0), users);
   }
 }

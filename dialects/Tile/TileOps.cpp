@@ -280,6 +280,15 @@ LogicalResult SelectRowsOp::verify() {
   return verifySameElements(*this, getSource().getType(), getResult().getType());
 }
 
+LogicalResult ToeplitzOp::verify() {
+  TileType source = getDiagonals().getType(), result = getResult().getType();
+  int64_t diagonals = result.getRows() + result.getColumns() - 1;
+  if (source.getColumns() != 1 || source.getRows() != diagonals)
+    return emitOpError("expected a column of ")
+           << diagonals << " numbers, one for each diagonal of " << result << ", got " << source;
+  return verifySameElements(*this, source, result);
+}
+
 LogicalResult TransposeOp::verify() {
   TileType source = getSource().getType(), result = getResult().getType();
   if (source.getRows() != result.getColumns() || source.getColumns() != result.getRows())

@@ -232,4 +232,28 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ToeplitzOp : Tile_Op<"toeplitz", [Pure]> {
+  let summary = "a tile whose entries are equal along each diagonal";
+  let description = [{
+    Entry (r, c) of an R x C tile is row r - c + C - 1 of the column of R + C - 1 numbers, so that they
+    follow the diagonals from the upper right corner to the lower left one. With `transposed` it is
+    row c - r + R - 1: the diagonals from the lower left corner on.
+
+    ```mlir
+    %t = tile.toeplitz %c : !tile.tile<127x1xf32> -> !tile.tile<64x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$diagonals, UnitAttr:$transposed);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$diagonals attr-dict `:` type($diagonals) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The diagonal of entry (0, 0).
+    int64_t getOrigin() {
+      TileType type = getResult().getType();
+      return (getTransposed() ? type.getRows() : type.getColumns()) - 1;
+    }
+  }];
+}
+
 #endif // TILE_VALUE_OPS

@@ -107,6 +107,9 @@ void driver::fillRandom(const Signature &signature, const TensorSignature &argum
     case Role::Frequencies:
       // `last` pairs of 2 `last` rotated elements.
       return std::pow(10000.0, -double(linear % last) / double(last));
+    case Role::Lags:
+      // A score and its logarithm alike: positive, and smaller where positions are distant.
+      return 0.5 + 0.5 * generator.uniform() - 0.25 * double(linear % last) / double(last);
     case Role::Decay:
       return std::log(0.9 + 0.1 * generator.uniform());
     case Role::State:

@@ -48,13 +48,14 @@ static TensorSignature gradientIn(const TensorSignature &tensor, ElementType typ
   return gradient;
 }
 
-/// Whether the gradient has no positions: that of a weight, of frequencies or of a decay [H].
+/// Whether the gradient has no positions: that of a weight, of a table or of a decay [H].
 static bool isSumOverPositions(const TensorSignature &argument) {
   switch (argument.role) {
   case Role::Weight:
   case Role::Vector:
   case Role::Gain:
   case Role::Frequencies:
+  case Role::Lags:
     return true;
   case Role::Decay:
     return argument.dims.size() == 1;

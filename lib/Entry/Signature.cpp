@@ -96,6 +96,7 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
     size_t rank = shape.size() - (ShapedType::isDynamic(shape[0]) ? 1 : 0);
     tensor.role = rank > 1          ? Role::Weight
                   : use.frequencies ? Role::Frequencies
+                  : use.lags        ? Role::Lags
                   : use.gain        ? Role::Gain
                                     : Role::Vector;
   }
@@ -140,7 +141,7 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
     int64_t width = structure.width();
     int64_t valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
     bool normalized = attend.getNormalizer().hasDenominator();
-    holdable &= width <= AttendOp::kMaxStateWidth && !hasAbsoluteScore(attend.getKey());
+    holdable &= width <= AttendOp::kMaxStateWidth && !lacksFeatures(attend.getKey());
     if (holdable)
       stateBytes = saturatingAdd(stateBytes, saturatingMul(4 * width, valueWidth + normalized));
     if (width <= widest)

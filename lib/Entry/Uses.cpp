@@ -185,8 +185,9 @@ void UseAnalysis::markSide(Value value, Side side) {
     sameHeads |= ofKeys != wantsKeys;
     return;
   }
+  // Both vectors name a table of lags, and the pair takes that of the query's head.
   for (Value operand : op->getOperands())
-    markSide(operand, side);
+    markSide(operand, isa<RelativeOp>(op) ? Side::Query : side);
 }
 
 void UseAnalysis::visitWeightUse(OpOperand &operand) {
@@ -213,4 +214,5 @@ void UseAnalysis::classify(OpOperand &operand, Uses &use) {
   }
   use.gain |= meaningOf(operand) == WeightMeaning::Gain;
   use.frequencies |= meaningOf(operand) == WeightMeaning::Frequencies;
+  use.lags |= meaningOf(operand) == WeightMeaning::Lags;
 }

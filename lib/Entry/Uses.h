@@ -19,7 +19,7 @@ struct Uses {
   bool decay = false, state = false;
   bool keptDecay = false; // the rows of a decay in a pool
   bool gateHeads = false; // a decay or state of query heads
-  bool gain = false, frequencies = false;
+  bool gain = false, frequencies = false, lags = false;
   std::optional<Role> numbers; // what the whole numbers are that it holds
 };
 

@@ -145,8 +145,9 @@ template State Evaluator::initialState(StateUpdateInterface op, int64_t batch, i
 /// number of its own, which may leave the range where the product does not.
 double Evaluator::scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j,
                               bool local) {
-  double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
-                       : score(vectors.query[i], vectors.key[j]);
+  const FeatureValue<double> &row = local ? vectors.localQuery[i] : vectors.query[i];
+  const FeatureValue<double> &column = local ? vectors.localKey[j] : vectors.key[j];
+  double kappa = op.getOfKeys() ? score(column, row) : score(row, column);
   if (op.scoreScale() != 1)
     kappa = op.scoreScale() * reference::rounded(kappa, terms);
   return reference::rounded(kappa, terms);
@@ -380,8 +381,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
   if (reading == Reading::Recurrent) {
     if (width > AttendOp::kMaxStateWidth)
       return op.emitError("a running state of ") << width << " features is too large to hold";
-    if (hasAbsoluteScore(op.getQuery()))
-      return op.emitError("an odd power of |score| has no features");
+    if (Operation *featureless = findFeatureless(op.getQuery()))
+      return op.emitError() << nameOfFeatureless(featureless) << " has no features";
     if (!op.getNormalizer().allowsState())
       return op.emitError("the row's largest score is not known from a running state");
   }

@@ -41,27 +41,36 @@ Operation *structureOpOf(Value vector) {
   return op;
 }
 
-/// What the leaves under `vector`, whose value is `mine`, get of `gradient`, that of its score with
-/// `other`.
-void addScoreGradient(Value vector, const FeatureValue<double> &mine,
-                      const FeatureValue<double> &other, double gradient, LeafSink add) {
+/// A pair of vectors from the side whose gradient is wanted.
+struct Sides {
+  const FeatureValue<double> &mine, &other;
+  bool isQuery; // mine
+
+  double score() const {
+    return isQuery ? reference::score(mine, other) : reference::score(other, mine);
+  }
+  Sides part(size_t i) const { return {mine.parts[i], other.parts[i], isQuery}; }
+};
+
+/// What the leaves under `vector` get of `gradient`, that of the score.
+void addScoreGradient(Value vector, const Sides &sides, double gradient, LeafSink add) {
   if (partsOf(vector).empty())
-    return add(vector, times(gradient, expand(other)));
-  gradient *= mine.factor * other.factor;
+    return add(vector, times(gradient, expand(sides.other)));
+  gradient *= sides.mine.factor * sides.other.factor;
   Operation *op = structureOpOf(vector);
   if (auto power = dyn_cast<PowerOp>(op)) {
-    double base = score(mine.parts[0], other.parts[0]), slope = power.getDegree();
+    double base = sides.part(0).score(), slope = power.getDegree();
     for (int64_t i = 1; i < int64_t(power.getDegree()); ++i)
       slope *= base;
     bool isNegative = power.getAbs() && std::pow(base, power.getDegree()) < 0;
-    return addScoreGradient(power.getInput(), mine.parts[0], other.parts[0],
+    return addScoreGradient(power.getInput(), sides.part(0),
                             (isNegative ? -slope : slope) * gradient, add);
   }
   for (auto [i, part] : llvm::enumerate(op->getOperands())) {
     double others = gradient;
-    for (size_t j = 0; isa<TensorOp>(op) && j < mine.parts.size(); ++j)
-      others *= j == i ? 1 : score(mine.parts[j], other.parts[j]);
-    addScoreGradient(part, mine.parts[i], other.parts[i], others, add);
+    for (size_t j = 0; isa<TensorOp>(op) && j < sides.mine.parts.size(); ++j)
+      others *= j == i ? 1 : sides.part(j).score();
+    addScoreGradient(part, sides.part(i), others, add);
   }
 }
 
@@ -206,8 +215,9 @@ void Evaluator::BackwardOfHead::pair(int64_t i, int64_t j, double decay) {
     else
       addKey(leaf, j, share);
   };
-  addScoreGradient(local ? op.getLocalQuery() : op.getQuery(), query, key, ofScore, toQuery);
-  addScoreGradient(local ? op.getLocalKey() : op.getKey(), key, query, ofScore, toKey);
+  addScoreGradient(local ? op.getLocalQuery() : op.getQuery(), {query, key, true}, ofScore,
+                   toQuery);
+  addScoreGradient(local ? op.getLocalKey() : op.getKey(), {key, query, false}, ofScore, toKey);
 }
 
 /// N_i and Z_i have the initial state's share phi_i^T S g_0 ... g_i, with the anticausal mask

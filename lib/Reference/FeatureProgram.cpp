@@ -239,6 +239,19 @@ public:
     return y;
   }
 
+  /// The whole table: which of its numbers counts is known of a pair.
+  FeatureValue<Number> evaluate(RelativeOp op) {
+    using std::exp;
+    Numbers table = weight(op.getTable());
+    if (op.getLog())
+      for (Number &x : table)
+        x = rounded(exp(x));
+    FeatureValue<Number> result;
+    result.numbers = std::move(table);
+    result.lags = LagPlace{environment.position, op.getTwoSided(), op.getBeyond() == Beyond::Last};
+    return result;
+  }
+
   /// Numbers that an op computes are rounded; a structure is none yet.
   FeatureValue<Number> toValue(Numbers numbers) const {
     for (Number &x : numbers)

@@ -7,15 +7,30 @@
 
 #include "FeatureValue.h"
 #include "Tape.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace polyattn;
 using namespace polyattn::reference;
 
+std::optional<size_t> reference::placeOfLag(const FeatureValue<double> &query,
+                                            const FeatureValue<double> &key) {
+  auto count = int64_t(query.numbers.size());
+  int64_t lag = query.lags->position - key.lags->position;
+  int64_t place = query.lags->isTwoSided ? lag + count / 2 : std::abs(lag);
+  if (query.lags->repeatsLast)
+    return std::clamp<int64_t>(place, 0, count - 1);
+  return place >= 0 && place < count ? std::optional<size_t>(place) : std::nullopt;
+}
+
 double reference::score(const FeatureValue<double> &a, const FeatureValue<double> &b) {
   double scale = a.factor * b.factor;
   switch (a.structure.kind()) {
   case Structure::Kind::Vector: {
+    if (a.lags) {
+      std::optional<size_t> place = placeOfLag(a, b);
+      return place ? scale * a.numbers[*place] : 0;
+    }
     double sum = 0;
     for (size_t i = 0; i < a.numbers.size(); ++i)
       sum += a.numbers[i] * b.numbers[i];

@@ -8,18 +8,26 @@
 #define POLYATTN_LIB_REFERENCE_FEATUREVALUE_H
 
 #include "polyattn/Features/Structure.h"
+#include <optional>
 #include <vector>
 
 namespace polyattn::reference {
+
+/// Where a vector stands whose score is a number of a table (`relative`).
+struct LagPlace {
+  int64_t position;
+  bool isTwoSided, repeatsLast;
+};
 
 /// A vector of features as its structure describes it: numbers at the leaves, powers
 /// and products above them. `Number` is double, or a variable of a tape.
 template <typename Number> struct FeatureValue {
   Structure structure = Structure::vector(1);
-  std::vector<Number> numbers;     // of a plain vector
+  std::vector<Number> numbers;     // of a plain vector, or of the table of lags
   std::vector<FeatureValue> parts; // of a power, product or concatenation
   double factor = 1;               // c of `scale`
   bool absolute = false;           // |score| of a power
+  std::optional<LagPlace> lags = {};
 
   static FeatureValue vector(std::vector<Number> numbers) {
     FeatureValue value;
@@ -29,8 +37,13 @@ template <typename Number> struct FeatureValue {
   }
 };
 
-/// <a, b> by the rules of semantics.md, section 3; both have one structure.
-double score(const FeatureValue<double> &a, const FeatureValue<double> &b);
+/// <query, key> by the rules of semantics.md, section 3; both have one structure. The sides differ
+/// where a score is one of the lag, from the key to the query.
+double score(const FeatureValue<double> &query, const FeatureValue<double> &key);
+
+/// The number of the table that is the score of two vectors with `lags`; none where that is 0.
+std::optional<size_t> placeOfLag(const FeatureValue<double> &query,
+                                 const FeatureValue<double> &key);
 
 /// All D features, in the order of the structure.
 template <typename Number> std::vector<Number> expand(const FeatureValue<Number> &value);

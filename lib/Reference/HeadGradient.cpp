@@ -20,6 +20,12 @@ void reference::addScoreSlopes(const FeatureValue<double> &a, const FeatureValue
   };
   switch (a.structure.kind()) {
   case Structure::Kind::Vector:
+    if (a.lags) {
+      // The pair has one number, which the query's vector brings.
+      if (std::optional<size_t> place = placeOfLag(a, b))
+        aSlopes.numbers[*place] += slope.sample();
+      return;
+    }
     for (size_t i = 0; i < a.numbers.size(); ++i) {
       aSlopes.numbers[i] += slope.sample() * b.numbers[i];
       bSlopes.numbers[i] += slope.sample() * a.numbers[i];

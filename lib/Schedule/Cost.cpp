@@ -285,7 +285,7 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
   bool stateAsked = attend.getInitialState() || attend.getFinalState();
-  if (!stateAsked && (width > AttendOp::kMaxStateWidth || hasAbsoluteScore(attend.getQuery())))
+  if (!stateAsked && (width > AttendOp::kMaxStateWidth || lacksFeatures(attend.getQuery())))
     return quadratic;
 
   double blocks = std::ceil(queries / block);

@@ -30,7 +30,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   }
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
-  shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
+  shape.hasFeatures = !lacksFeatures(attend.getQuery()) && attend.getNormalizer().allowsState();
   shape.needsState = attend.hasInitialState() || attend.getFinalState() || attend.getStateEvery();
   shape.isOrdered = attend.isOrdered();
   shape.decaysFeatures = attend.hasDecayOfFeatures();

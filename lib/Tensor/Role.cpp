@@ -20,23 +20,15 @@ struct RoleRow {
 
 /// In the order of the enum.
 static constexpr RoleRow kRoles[] = {
-    {"query", RoleStorage::Chosen},
-    {"key", RoleStorage::Chosen},
-    {"value", RoleStorage::Chosen},
-    {"positional", RoleStorage::Chosen},
-    {"weight", RoleStorage::Chosen},
-    {"vector", RoleStorage::Chosen},
-    {"gain", RoleStorage::Chosen},
-    {"frequencies", RoleStorage::F32},
-    {"decay", RoleStorage::Unchanged},
-    {"state", RoleStorage::Unchanged},
-    {"first_position", RoleStorage::Unchanged},
-    {"slots", RoleStorage::Unchanged},
-    {"lengths", RoleStorage::Unchanged},
-    {"offsets", RoleStorage::Unchanged},
-    {"output", RoleStorage::Chosen},
-    {"gradient", RoleStorage::Chosen},
-    {"saved", RoleStorage::Chosen},
+    {"query", RoleStorage::Chosen},      {"key", RoleStorage::Chosen},
+    {"value", RoleStorage::Chosen},      {"positional", RoleStorage::Chosen},
+    {"weight", RoleStorage::Chosen},     {"vector", RoleStorage::Chosen},
+    {"gain", RoleStorage::Chosen},       {"frequencies", RoleStorage::F32},
+    {"lags", RoleStorage::F32},          {"decay", RoleStorage::Unchanged},
+    {"state", RoleStorage::Unchanged},   {"first_position", RoleStorage::Unchanged},
+    {"slots", RoleStorage::Unchanged},   {"lengths", RoleStorage::Unchanged},
+    {"offsets", RoleStorage::Unchanged}, {"output", RoleStorage::Chosen},
+    {"gradient", RoleStorage::Chosen},   {"saved", RoleStorage::Chosen},
 };
 static_assert(std::size(kRoles) == static_cast<size_t>(Role::Saved) + 1);
 

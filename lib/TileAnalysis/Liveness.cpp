@@ -14,7 +14,8 @@ using namespace polyattn;
 
 bool polyattn::isViewOfBuffer(Value value) {
   Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<tile::SliceOp, tile::TransposeOp, tile::SelectRowsOp>(op))
+  while (
+      isa_and_nonnull<tile::SliceOp, tile::TransposeOp, tile::SelectRowsOp, tile::ToeplitzOp>(op))
     op = op->getOperand(0).getDefiningOp();
   return isa_and_nonnull<tile::ReadOp>(op);
 }

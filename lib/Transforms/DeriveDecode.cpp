@@ -34,9 +34,9 @@ static LogicalResult checkOp(Operation &op) {
   if (!attend.getNormalizer().allowsState())
     return attend.emitOpError("does not decode with `eps_mode = row_max`: the largest score of a "
                               "row is not known from a state");
-  if (hasAbsoluteScore(attend.getKey()))
-    return attend.emitOpError("does not decode: an odd power of |score| has no features, so no "
-                              "state");
+  if (Operation *featureless = findFeatureless(attend.getKey()))
+    return attend.emitOpError("does not decode: ")
+           << nameOfFeatureless(featureless) << " has no features, so no state";
   int64_t width = cast<FeatureType>(attend.getKey().getType()).getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError("does not decode: a state of ")

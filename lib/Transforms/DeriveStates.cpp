@@ -40,8 +40,8 @@ static LogicalResult checkAttend(AttendOp attend) {
                                          "not known from a state";
   if (attend.hasDecayOfFeatures())
     return attend.emitOpError(kFails) << "its decay is one of each feature";
-  if (hasAbsoluteScore(attend.getKey()))
-    return attend.emitOpError(kFails) << "an odd power of |score| has no features";
+  if (Operation *featureless = findFeatureless(attend.getKey()))
+    return attend.emitOpError(kFails) << nameOfFeatureless(featureless) << " has no features";
   int64_t width = attend.getKey().getType().getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError(kFails) << "one of " << width << " features is too large to hold";

@@ -60,7 +60,8 @@ static bool isGiven(AttentionOp attention, BlockArgument argument) {
         isa<FeatureType>(read.getType()))
       return true;
     return llvm::any_of(read->getUses(), [](OpOperand &inner) {
-      return meaningOf(inner) == WeightMeaning::Frequencies;
+      WeightMeaning meaning = meaningOf(inner);
+      return meaning == WeightMeaning::Frequencies || meaning == WeightMeaning::Lags;
     });
   });
 }
@@ -71,10 +72,15 @@ static LogicalResult checkNamed(AttentionOp attention, BlockArgument argument, S
     return attention.emitOpError("has no gradient for its first position '") << name << "'";
   for (OpOperand &use : argument.getUses()) {
     auto read = dyn_cast<ReadOp>(use.getOwner());
-    if (read && isa<FeatureType>(read.getType()) &&
+    if (!read)
+      continue;
+    if (isa<FeatureType>(read.getType()) &&
         cast<RankedTensorType>(argument.getType()).getRank() == 3)
       return read.emitOpError("has no gradient: '")
              << name << "' is a table of positions, and sums over the batch are not supported";
+    for (OpOperand &inner : read->getUses())
+      if (meaningOf(inner) == WeightMeaning::Lags)
+        return inner.getOwner()->emitOpError("has no gradient yet for its table '") << name << "'";
   }
   return success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScoreSlopes.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "polyattn/Transforms/Passes.h"
@@ -105,8 +106,7 @@ public:
 
   void run() {
     queryGradientsGiveProducts = wantsDecay(op) && !op.getLocalQuery() && !needsFinalState() &&
-                                 isUsed(op.getQueryLeafGradients()) &&
-                                 hasFeaturesOfLeaves(op.getQuery().getType().getStructure());
+                                 isUsed(op.getQueryLeafGradients()) && isPlain(op.getQuery());
     if (hasStates(op))
       moveScaleToRows();
     appendDenominator();
@@ -117,7 +117,7 @@ public:
                    op.getQueryLeafGradients(),
                    op.getKeyLeafGradients(),
                    /*isLocal=*/false};
-    if (hasStates(op) || hasFeaturesOfLeaves(op.getQuery().getType().getStructure()))
+    if (hasStates(op) || isPlain(op.getQuery()))
       replaceByFeatures(pairs);
     else
       replaceByScores(pairs);
@@ -138,6 +138,11 @@ public:
   }
 
 private:
+  /// Whether a vector's features are those of its leaves.
+  static bool isPlain(Value vector) {
+    return hasFeaturesOfLeaves(cast<FeatureType>(vector.getType()).getStructure()) &&
+           !lacksFeatures(vector);
+  }
   bool isAnticausal() { return op.getMask() == Mask::Anticausal; }
   /// Whether the decay's gradient is made of the state that the forward attend ends with: under the
   /// anticausal mask that one is before the first position.

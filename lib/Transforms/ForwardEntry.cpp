@@ -58,7 +58,7 @@ static StringRef noBlockStates(AttendOp attend, int64_t every) {
     return "the local blocks of an attend beside it are no multiples of that";
   if (attend.getInitialState())
     return "it begins with a state";
-  if (!attend.getNormalizer().allowsState() || hasAbsoluteScore(attend.getKey()))
+  if (!attend.getNormalizer().allowsState() || lacksFeatures(attend.getKey()))
     return "it has no state";
   if (ScheduleAttr schedule = attend.getScheduleAttr())
     if (schedule.getForm() != ScheduleForm::State || schedule.getBlock() != every)

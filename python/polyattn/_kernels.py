@@ -19,7 +19,7 @@ class Tensor:
     """One argument or result. A size is a number, or a name whose value each call decides.
 
     role: its use in the spec: "query", "key", "value", "positional", "weight" (a matrix), "vector" (added), "gain" (multiplied or
-    divided by), "frequencies", "decay", "state", ..., "output", "gradient", "saved".
+    divided by), "frequencies", "lags", "decay", "state", ..., "output", "gradient", "saved".
     """
 
     name: str

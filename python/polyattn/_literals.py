@@ -37,6 +37,7 @@ GateHeads = Literal["kv", "q"]
 GeluForm = Literal["tanh", "erf"]
 RopeLayout = Literal["half", "interleaved", "deinterleave"]
 EpsPlace = Literal["inside", "outside"]
+Beyond = Literal["zero", "last"]
 TriangleWeights = Literal["none", "sqrt2"]
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ._errors import CallError
-from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, is_number, number, one_of
+from ._literals import Beyond, EpsPlace, GeluForm, RopeLayout, TriangleWeights, is_number, number, one_of
 from ._structure import concatenation, product, vector
 from ._structure import power as structure_of_power
 from ._traced import Traced
-from ._values import Vector, emit, vector_of
+from ._values import Vector, emit, vector_of, weight_of
 from ._whole import whole_number
 
 def _parts(inputs: tuple[Any, ...], who: str) -> list[Any]:
@@ -194,4 +194,21 @@ def rope(
         "rope", [x, frequencies], vector(width), layout=one_of(layout, "rope: layout", RopeLayout),
         dims=width if dims is None else whole_number("rope: dims", dims), offset=number(offset, "rope: offset"),
         scale=number(scale, "rope: scale"),
+    )  # fmt: skip
+
+
+def relative(table: Any, *, beyond: Beyond, log: bool = False, two_sided: bool = False) -> Vector:
+    """A score c(i - j) that depends on the positions of a query and a key alone: a number of a table.
+
+    It has no features: `tensor` multiplies the scores of other vectors by it, `concat` adds it, powers raise it, and query and key name
+    it at the same places. Such attentions compute all pairs.
+
+    table: a weight [n], or [heads, n] with a row for each query head. It has the distances |i - j| from 0 to n - 1.
+    beyond: what distances from n on count as: zero, or the last number of the table.
+    log: the table has the logarithms of the scores, which are positive then.
+    two_sided: for the mask full, the table has the lags i - j from -(n - 1) / 2 to (n - 1) / 2; n is odd.
+    """
+    weight_of(table, "relative")
+    return emit(
+        "relative", [table], vector(1), beyond=one_of(beyond, "relative: beyond", Beyond), log=log, two_sided=two_sided
     )  # fmt: skip

@@ -31,7 +31,7 @@ def close(found, expected):
 
 def inputs(signature, length, heads=4, kv_heads=2, batch=2):
     torch.seed()
-    heads_of = {one.shape[2] for one in signature.arguments[:2]}
+    heads_of = {one.shape[2] for one in signature.arguments[:2] if len(one.shape) == 4}
     kv_heads = heads if len(heads_of) == 1 else kv_heads
     return [x.double() if x.is_floating_point() else x for x in inputs_of(signature, batch, length, heads, kv_heads, torch.float32)]
 

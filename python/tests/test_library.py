@@ -97,6 +97,16 @@ REBUILT = {
         "power_gated": library.power(block=16, gated=True),
         "power_p3": library.power(d=16, dv=64, p=3, eps=None),
     },
+    "relative": {
+        "relative": library.relative(),
+        "relative_full": library.relative(mask="full"),
+        "relative_distance": library.relative(
+            d=32, dv=64, feature_map="squares", distances=64, mask="full", two_sided=False, per_head=False
+        ),
+        "relative_window": library.relative(feature_map="elu", distances=256, beyond="zero", log=False),
+        "relative_rope": library.relative_rope(),
+        "toeplitz": library.toeplitz(),
+    },
     "relu": {"relu": library.linear(feature_map="relu")},
     "retnet": {
         "retnet_3b": library.retnet(d=256, dv=428),
@@ -173,7 +183,8 @@ def test_other_sizes_run(rng, name):
              "polaformer": dict(d=8, dv=6), "triangle": dict(d=6, dv=5), "llops": dict(d=8, dv=6, m=10),
              "elementwise_power": dict(d=8, m=6), "performer": dict(d=8, m=10), "rff": dict(d=8, m=10),
              "polysketch": dict(d=8, r=4), "polysketch_learned": dict(d=8, r=4, local=16),
-             "based": dict(d=8, r=4)}.get(name, dict(d=8, dv=6))  # fmt: skip
+             "based": dict(d=8, r=4), "relative": dict(d=8, m=10, distances=7), "relative_rope": dict(dv=6, distances=30),
+             "toeplitz": dict(dv=6, distances=9)}.get(name, dict(d=8, dv=6))  # fmt: skip
     spec = getattr(library, name)(**sizes)
     assert spec.name == name
     kernel = polyattn.compile(spec)

@@ -444,6 +444,49 @@ polyattn.feature_map @softmax_c1_divides(%x: [4], %w: 4x3) {
 
 // -----
 
+polyattn.feature_map @relative_c1_matrix(%x: [4], %c: 4x2) {
+  // expected-error@+1 {{C1: expected a table of 1 to 65536 numbers, one for each lag, got '!polyattn.weight<4x2>'}}
+  %y = relative %c {beyond = last} : 4x2
+  yield %y : [1]
+}
+
+// -----
+
+polyattn.feature_map @relative_c1_long(%x: [4], %c: 65537) {
+  // expected-error@+1 {{C1: expected a table of 1 to 65536 numbers}}
+  %y = relative %c {beyond = zero} : 65537
+  yield %y : [1]
+}
+
+// -----
+
+polyattn.feature_map @relative_c1_even(%x: [4], %c: 4) {
+  // expected-error@+1 {{C1: a two-sided table has as many lags before 0 as after it, so that their number is odd; got 4}}
+  %y = relative %c {beyond = last, two_sided} : 4
+  yield %y : [1]
+}
+
+// -----
+
+polyattn.attention @relative_c2(%q: tensor<?x?x?x4xf32>, %u: tensor<4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %u : tensor<4x4xf32> -> 4x4
+  %p = weight_product %c, %c : 4x4, 4x4
+  // expected-error@+1 {{C1: expected a table of 1 to 65536 numbers, one for each lag}}
+  %y = relative %p {beyond = last} : 4x4
+  return %a : [4]
+}
+
+// -----
+
+polyattn.feature_map @relative_beyond(%x: [4], %c: 4) {
+  // expected-error@+1 {{expected beyond of zero, last, got 'first'}}
+  %y = relative %c {beyond = first} : 4
+  yield %y : [1]
+}
+
+// -----
+
 polyattn.feature_map @rope_c1_odd(%x: [4], %w: 2) {
   // expected-error@+1 {{C1: expected an even `dims` between 2 and 4, got 3}}
   %y = rope %x, %w {layout = #polyattn.rope_layout<half>, dims = 3, offset = 0.0, scale = 1.0} : [4], 2

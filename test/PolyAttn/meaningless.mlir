@@ -122,7 +122,7 @@ polyattn.attention @abs_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %aa = power %a {degree = 3, symmetric, abs} : [4]
   %bb = power %b {degree = 3, symmetric} : [4]
-  // expected-error@+1 {{C14: query and key must take |score| at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
   %o = attend query %aa key %bb value %b causal normalize <none> : sym 3 [4], sym 3 [4], [4]
   return %o : [4]
 }
@@ -138,7 +138,7 @@ polyattn.attention @abs_other_term(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
   %pb = power %b {degree = 1} : [4]
   %s = concat %aa, %pa : pow 1 [4], pow 1 [4]
   %t = concat %pb, %bb : pow 1 [4], pow 1 [4]
-  // expected-error@+1 {{C14: query and key must take |score| at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
   %o = attend query %s key %t value %b causal normalize <none>
     : pow 1 [4] + pow 1 [4], pow 1 [4] + pow 1 [4], [4]
   return %o : [4]
@@ -151,7 +151,7 @@ polyattn.attention @abs_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) 
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %aa = power %a {degree = 1, abs} : [4]
   %bb = power %b {degree = 1} : [4]
-  // expected-error@+1 {{C14: local query and key must take |score| at the same places}}
+  // expected-error@+1 {{C14: local query and key must take |score| and `relative` at the same places}}
   %o = attend query %bb key %bb value %b local %aa, %bb causal normalize <none> {block = 4}
     : pow 1 [4], pow 1 [4], [4], pow 1 [4], pow 1 [4]
   return %o : [4]
@@ -206,6 +206,98 @@ polyattn.attention @abs_returned(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
   %p = power %o {degree = 1, abs} : [4]
   // expected-error@+1 {{C14: takes the features of an odd power of |score|}}
   return %p : pow 1 [4]
+}
+
+// -----
+
+polyattn.attention @relative_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  %one = constant {value = 1.0, width = 1}
+  %x = tensor %r, %a : [1], [4]
+  %y = tensor %one, %b : [1], [4]
+  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  %o = attend query %x key %y value %b causal normalize <none> : [1] x [4], [1] x [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @relative_other_table(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>, %u: tensor<?x8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %d = read %u : tensor<?x8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  %s = relative %d {beyond = last} : 8
+  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  %o = attend query %r key %s value %a causal normalize <none> : [1], [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @relative_other_end(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  %s = relative %c {beyond = zero} : 8
+  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  %o = attend query %r key %s value %a causal normalize <none> : [1], [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @relative_projected(%x: [4], %c: 8, %w: 1x4) {
+  %r = relative %c {beyond = last} : 8
+  // expected-error@+1 {{C14: takes the features of a score by the distance of positions, which has none}}
+  %y = project %r, %w : [1], 1x4
+  yield %y : [4]
+}
+
+// -----
+
+polyattn.attention @relative_returned(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>) -> (o: tensor<?x?x?x1xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  // expected-error@+1 {{C14: takes the features of a score by the distance of positions}}
+  return %r : [1]
+}
+
+// -----
+
+polyattn.attention @relative_state(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x1x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  // expected-error@+1 {{C9: a score by the distance of positions has no features and so no state}}
+  %o, %s = attend query %r key %r value %a causal normalize <none> {final_state} : [1], [1], [4]
+  return %o, %s : [4], tensor<?x?x1x4xf32>
+}
+
+// -----
+
+polyattn.attention @relative_two_sided(%q: tensor<?x?x?x4xf32>, %t: tensor<?x9xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x9xf32> -> 9
+  %r = relative %c {beyond = last, two_sided} : 9
+  // expected-error@+1 {{C21: a two-sided table of lags is for the mask full: under `causal` a query sees keys on one side only}}
+  %o = attend query %r key %r value %a causal normalize <none> : [1], [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @relative_signed(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %r key %r value %a causal normalize <bias, bias = 1.0> : [1], [1], [4]
+  return %o : [4]
 }
 
 // -----

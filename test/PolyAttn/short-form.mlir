@@ -158,6 +158,8 @@ polyattn.attention @selections<d = 8>(q, k, v: seq[d]) {
 // CHECK: softmax %{{.*}} {groups = 2
 // CHECK: rope %{{.*}} {dims = 8, layout = half, offset = 0.0, scale = 1.0} : [8], 4
 // CHECK: rope %{{.*}} {dims = 8, inverse, layout = interleaved, offset = 2.0, scale = 0.5}
+// CHECK: relative %{{.*}} {beyond = last, log} : 8
+// CHECK: relative %{{.*}} {beyond = zero} : 8
 // CHECK: clamp_min %{{.*}} {value = 0.1
 // CHECK: power %{{.*}} {degree = 2, symmetric}
 // CHECK: power %{{.*}} {abs, block = 4, degree = 3, symmetric}
@@ -177,6 +179,8 @@ polyattn.attention @selections<d = 8>(q, k, v: seq[d]) {
 // SHORT: = softmax(q, groups = 2)
 // SHORT: = rope(q, f, layout = half)
 // SHORT: = rope(q, f, layout = interleaved, offset = 2, scale = 0.5, inverse = true)
+// SHORT: = relative(w, beyond = last, log = true)
+// SHORT: = relative(w, beyond = zero)
 // SHORT: = clamp_min(q, 0.1)
 // SHORT: = sym(q, 2)
 // SHORT: = sym(q, 3, block = 4, abs = true)
@@ -191,6 +195,8 @@ polyattn.attention @functions(q, k, v: seq[8], w: weight[8], u: weight[8, 8], f:
   g = softmax(q, groups = 2)
   h = rope(q, f, layout = half)
   i = rope(q, f, layout = interleaved, offset = 2, scale = 0.5, inverse = true)
+  rl = relative(w, beyond = last, log = true)
+  rz = relative(w, beyond = zero)
   j = clamp_min(q, 0.1)
   l = sym(q, 2)
   m = sym(q, 3, block = 4, abs = true)

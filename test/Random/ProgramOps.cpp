@@ -89,6 +89,14 @@ bool Program::addProduct(Choices &choices, size_t x, int64_t maxFeatures) {
     return add("power", {x}, attributes, power, nonNegative(x));
   }
   case 1: {
+    if (choices.chance(5)) { // a score by distance, which has no features
+      bool isLog = choices.chance(70);
+      std::string attributes = choices.chance(50) ? "beyond = last" : "beyond = zero";
+      add("relative", {}, attributes + (isLog ? ", log" : ""), Structure::vector(1), isLog,
+          {addWeight({choices.oneOf({1, 2, 7, 16, 33, 100})})});
+      y = vectors.size() - 1;
+      both = nonNegative(x) && isLog;
+    }
     Structure product = Structure::tensorProduct({a, vectors[y].structure});
     return fits(product) && add("tensor", {x, y}, "", product, both);
   }

@@ -195,7 +195,17 @@ void TileWriter::reduce() {
 
 void TileWriter::rearrange() {
   Tile a = any();
-  switch (choices.below(6)) {
+  switch (choices.below(7)) {
+  case 5: {
+    const Tile *column = find(0, 1);
+    if (!column)
+      return;
+    int64_t columns = choices.between(1, column->rows);
+    add(column->rows + 1 - columns, columns,
+        "tile.toeplitz " + column->name + (choices.chance(50) ? " {transposed}" : "") + " : " +
+            column->type() + " -> ");
+    return;
+  }
   case 0:
     add(a.columns, a.rows, "tile.transpose " + a.name + " : " + a.type() + " -> ");
     return;

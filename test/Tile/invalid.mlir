@@ -599,3 +599,21 @@ llvm.func @scratch_in_words() attributes {tile.scratch_bytes = "64"} {
 // expected-error @below {{has 'tile.scratch_bytes', which is for functions}}
 module attributes {tile.scratch_bytes = 64 : i64} {
 }
+
+// -----
+
+tile.kernel @toeplitz_rows attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+  %c = tile.constant 1.0 : !tile.tile<4x1xf32>
+  // expected-error @below {{expected a column of 7 numbers, one for each diagonal of '!tile.tile<4x4xf32>', got '!tile.tile<4x1xf32>'}}
+  %t = tile.toeplitz %c : !tile.tile<4x1xf32> -> !tile.tile<4x4xf32>
+}
+
+// -----
+
+tile.kernel @toeplitz_row attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+  %c = tile.constant 1.0 : !tile.tile<1x3xf32>
+  // expected-error @below {{expected a column of 3 numbers}}
+  %t = tile.toeplitz %c : !tile.tile<1x3xf32> -> !tile.tile<2x2xf32>
+}

@@ -71,6 +71,10 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   %phi = tile.monomials %b[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>, weights = array<f64: 1.0, 2.0, 1.0>} : !tile.tile<8x4xf32> -> !tile.tile<2x4xf32>
   // CHECK: contract %{{.*}}, %{{.*}}[%{{.*}}] acc %{{.*}} {table = dense<{{.*}}> : tensor<3x2xi32>, weights = array<f64: {{.*}}>} : <2x4xf32>, <8x4xf32>
   %contracted = tile.contract %phi, %b[%c1] acc %b {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>, weights = array<f64: 0.5, 1.0, 0.5>} : !tile.tile<2x4xf32>, !tile.tile<8x4xf32>
+  // CHECK: toeplitz %{{.*}} : <4x1xf32> -> <3x2xf32>
+  %toeplitz = tile.toeplitz %max : !tile.tile<4x1xf32> -> !tile.tile<3x2xf32>
+  // CHECK: toeplitz %{{.*}} {transposed} : <4x1xf32> -> <1x4xf32>
+  %ascending = tile.toeplitz %max {transposed} : !tile.tile<4x1xf32> -> !tile.tile<1x4xf32>
   // CHECK: slice %{{.*}}[%{{.*}}, %{{.*}}] : <4x8xf32> -> <2x4xf32>
   %slice = tile.slice %y[%c0, %c1] : !tile.tile<4x8xf32> -> !tile.tile<2x4xf32>
   // CHECK: concat %{{.*}}, %{{.*}} : !tile.tile<2x4xf32>, !tile.tile<1x4xf32> -> <3x4xf32>

@@ -22,6 +22,7 @@ enum class Role {
   Vector,      // a vector, perhaps per head: a bias, a shift
   Gain,        // a vector that multiplies or divides: around 1
   Frequencies, // of a rotary embedding
+  Lags,        // scores by the distance of positions, or their logarithms
   Decay,       // log g
   State,       // S or z
   First,       // [B], the position of the first row

@@ -15,6 +15,7 @@
 #ifndef POLYATTN_CONVERSION_KERNELFRAME_H
 #define POLYATTN_CONVERSION_KERNELFRAME_H
 
+#include "LagTables.h"
 #include "VectorProgram.h"
 
 namespace polyattn {
@@ -137,6 +138,12 @@ public:
     return VectorProgram(builder, weights, batch, kvHead, rows, columns);
   }
 
+  /// The diagonals of `first` and the next lags, in a table of the program's query head.
+  mlir::Value diagonals(TileBuilder &builder, RelativeOp op, mlir::Value first, int64_t count,
+                        int64_t longest) {
+    return lags.diagonals(builder, weights, op, headOf(/*queries=*/true), first, count, longest);
+  }
+
   mutable tile::KernelOp kernel; // its accessors are not const
   mlir::Value batch;             // the first one of a program's; in parts that of `forBatches`
   mlir::Value part;              // index: the program's part of the batches; null without parts
@@ -152,6 +159,7 @@ public:
   mlir::Value firstPosition; // i64: of row 0 in its sequence; null where that is always 0
   mlir::Value clusterRank;   // index; null without clusters
   WeightTiles weights;
+  LagTables lags;
 
 private:
   void setBatch(TileBuilder &builder, mlir::Value number);

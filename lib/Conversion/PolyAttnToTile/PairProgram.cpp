@@ -11,10 +11,44 @@
 using namespace mlir;
 using namespace polyattn;
 
+/// Code for several columns at a time reads so many numbers of a diagonal tile at most.
+static constexpr int64_t kLanes = 16;
+
+/// The scores of a table, whose diagonals are the lags from the last key to the first row and on.
+/// With `of_keys` rows are keys, and lags go the other way; so do distances under the anticausal
+/// mask.
+Value PairProgram::lagScores(TileBuilder &b, RelativeOp relative, const VectorProgram &queries,
+                             const VectorProgram &keys) {
+  int64_t rows = queries.getColumns(), columns = keys.getColumns();
+  int64_t longest = std::max({rows, columns, int64_t(op.getScheduleAttr().getBlock()), kLanes});
+  Value distance = b.subIndex(queries.getRows().rowOfCall, keys.getRows().rowOfCall);
+  auto toeplitz = [&](bool transposed) -> Value {
+    Value origin = transposed ? b.subIndex(b.index(0), distance) : distance;
+    Value first = b.subIndex(origin, b.index((transposed ? rows : columns) - 1));
+    Value diagonals = context.frame.diagonals(b, relative, first, rows + columns - 1, 2 * longest);
+    return tile::ToeplitzOp::create(b, b.tileType(rows, columns), diagonals, transposed);
+  };
+  bool isFull = op.getMask() == Mask::Full;
+  if (!isFull)
+    return toeplitz(/*transposed=*/op.getMask() == Mask::Anticausal);
+  if (relative.getTwoSided())
+    return toeplitz(/*transposed=*/op.getOfKeys());
+  // The table has distances: of rows before the column they run the other way.
+  Value row = b.transpose(tile::IotaOp::create(b, b.tileType(1, rows), distance));
+  Value column = tile::IotaOp::create(b, b.tileType(1, columns), b.index(0));
+  return b.map({toeplitz(false), toeplitz(true), row, column},
+               [](ElementBuilder &e, ValueRange in) {
+                 return e.select(e.less(in[2], in[3]), in[1], in[0]);
+               });
+}
+
 Value PairProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
                           tile::Triangle triangle, const PairDecay &decay) {
+  auto lags = [&](RelativeOp relative, const VectorProgram &queries, const VectorProgram &keys) {
+    return lagScores(b, relative, queries, keys);
+  };
   return buildScores(b, local ? op.getLocalQuery() : op.getQuery(),
-                     local ? op.getLocalKey() : op.getKey(), queries, keys, op.scoreScale(),
+                     local ? op.getLocalKey() : op.getKey(), queries, keys, lags, op.scoreScale(),
                      triangle, decay);
 }
 

@@ -37,6 +37,8 @@ public:
   void prepare(VectorProgram &queries);
 
 private:
+  mlir::Value lagScores(TileBuilder &builder, RelativeOp relative, const VectorProgram &queries,
+                        const VectorProgram &keys);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
                      tile::Triangle triangle, const PairDecay &decay);
   void add(TileBuilder &builder, Accumulators &accumulators, mlir::Value scores, mlir::Value values,

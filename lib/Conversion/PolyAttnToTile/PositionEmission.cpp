@@ -76,3 +76,7 @@ Value polyattn::emit(VectorProgram &program, RopeOp op) {
     parts.push_back(b.slice(x, b.index(dims), width - dims));
   return b.concat(parts);
 }
+
+Value polyattn::emit(VectorProgram &, RelativeOp) {
+  llvm_unreachable("a score by distance has no vector (attend, C14)");
+}

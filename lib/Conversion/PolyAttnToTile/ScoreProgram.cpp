@@ -99,15 +99,20 @@ Value polyattn::decayAndMask(TileBuilder &b, Value scores, tile::Triangle triang
 
 void polyattn::prepareScores(Value query, Value key, VectorProgram &queries) {
   for (auto [q, k] : Score(query, key).leaves)
-    queries.lhs(q);
+    if (!q.getDefiningOp<RelativeOp>())
+      queries.lhs(q);
 }
 
 Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgram &queries,
-                            VectorProgram &keys, double factor, tile::Triangle triangle,
-                            const PairDecay &decay) {
+                            VectorProgram &keys, LagScores lags, double factor,
+                            tile::Triangle triangle, const PairDecay &decay) {
   Score score(query, key);
   SmallVector<Value> inputs;
   for (auto [q, k] : score.leaves) {
+    if (auto relative = q.getDefiningOp<RelativeOp>()) {
+      inputs.push_back(lags(relative, queries, keys));
+      continue;
+    }
     LhsTile lhs = queries.lhs(q);
     inputs.push_back(b.dot(lhs.tile, keys.full(k), Value(), lhs.transposed, triangle));
   }

@@ -12,6 +12,10 @@
 
 namespace polyattn {
 
+/// Gives the scores of a block of queries and one of keys that depend on their positions alone.
+using LagScores =
+    llvm::function_ref<mlir::Value(RelativeOp, const VectorProgram &, const VectorProgram &)>;
+
 /// Computes now the query leaves that `buildScores` will need; called before a loop over keys.
 void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
 
@@ -19,7 +23,7 @@ void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
 /// form: one dot for each pair of leaves and a polynomial of them. Outside of the triangle, where
 /// there is one, nothing is computed and the scores are zero.
 mlir::Value buildScores(TileBuilder &builder, mlir::Value query, mlir::Value key,
-                        VectorProgram &queries, VectorProgram &keys, double factor,
+                        VectorProgram &queries, VectorProgram &keys, LagScores lags, double factor,
                         tile::Triangle triangle, const PairDecay &decay);
 
 /// A tile of scores that is already there, times the decay, zero outside of the triangle.

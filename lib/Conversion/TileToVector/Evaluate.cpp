@@ -43,6 +43,7 @@ Vectors KernelLowering::evaluateOp(Value value, const RegisterTile &tile, Evalua
           .Case([&](MapOp map) { return evaluateMap(map, tile, known); })
           .Case([&](CausalMaskOp mask) { return evaluateMask(mask, tile, known); })
           .Case([&](MonomialsOp monomials) { return evaluateMonomials(monomials, tile); })
+          .Case([&](ToeplitzOp toeplitz) { return evaluateToeplitz(toeplitz, tile); })
           .Case([&](DotOp dot) {
             evaluateDots(dot, tile, known);
             return known[value];
@@ -253,4 +254,41 @@ Vectors KernelLowering::evaluateMonomials(MonomialsOp monomials, const RegisterT
     }
   }
   return results;
+}
+
+/// A row of the tile is a run of diagonals, in their order or the other way round.
+Vectors KernelLowering::evaluateToeplitz(ToeplitzOp toeplitz, const RegisterTile &tile) {
+  TileMemory diagonals = storageOf(toeplitz.getDiagonals());
+  int64_t last = toeplitz.getDiagonals().getType().getRows() - 1;
+  bool ascends = toeplitz.getTransposed();
+  auto diagonalOf = [&](Offset row, Offset column) {
+    return e.add(ascends ? e.sub(column, row) : e.sub(row, column), toeplitz.getOrigin());
+  };
+  // Lanes behind the end of a row repeat a diagonal that exists.
+  auto gather = [&](Offset row, Offset column) {
+    Value vector = e.zero(diagonals.element);
+    for (int64_t lane = 0; lane < e.width(); ++lane) {
+      Offset diagonal = tile.columnAsRow ? diagonalOf(e.add(column, lane), row)
+                                         : diagonalOf(row, e.add(column, lane));
+      Offset place = e.max(e.min(diagonal, last), 0);
+      vector = vector::InsertOp::create(e, loadElement(diagonals, place, 0), vector, lane);
+    }
+    return vector;
+  };
+  bool isWhole = toeplitz.getResult().getType().getColumns() % e.width() == 0 &&
+                 isDenseColumn(diagonals) && !tile.columnAsRow;
+  SmallVector<int64_t> reversed = llvm::to_vector(llvm::reverse(llvm::seq(e.width())));
+  Vectors values;
+  for (int64_t r = 0; r < tile.rows; ++r)
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Offset row = e.add(tile.row, r), column = e.add(tile.column, v * e.width());
+      if (!isWhole) {
+        values.push_back(gather(row, column));
+        continue;
+      }
+      Offset first = diagonalOf(row, ascends ? column : e.add(column, e.width() - 1));
+      Value run = e.loadVector(diagonals.element, diagonals.base, address(diagonals, first, 0));
+      values.push_back(ascends ? run : e.shuffle(run, run, reversed));
+    }
+  return values;
 }

@@ -136,7 +136,7 @@ bool Fusion::isDeferrable(Value value) const {
     return false;
   if (isa<ConstantOp, IotaOp>(op))
     return llvm::all_of(value.getUses(), [&](OpOperand &use) { return accepts(use, value); });
-  if (!isa<DotOp, MapOp, CausalMaskOp, MonomialsOp>(op) || !value.hasOneUse())
+  if (!isa<DotOp, MapOp, CausalMaskOp, MonomialsOp, ToeplitzOp>(op) || !value.hasOneUse())
     return false;
   // A matrix times a column is computed by rows, in a nest of its own.
   if (auto dot = dyn_cast<DotOp>(op); dot && isColumnVector(dot.getResult().getType()))
@@ -216,7 +216,8 @@ int64_t Fusion::instructionsOf(Value value) const {
   auto map = dyn_cast_or_null<MapOp>(op);
   int64_t count = map ? instructionsOfElement(map) : 1;
   for (Value operand : op ? op->getOperands() : ValueRange())
-    if (isa_and_nonnull<DotOp, MapOp, CausalMaskOp, MonomialsOp>(operand.getDefiningOp()))
+    if (isa_and_nonnull<DotOp, MapOp, CausalMaskOp, MonomialsOp, ToeplitzOp>(
+            operand.getDefiningOp()))
       if (isDeferred(operand))
         count += instructionsOf(operand);
   return count;

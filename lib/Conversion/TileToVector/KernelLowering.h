@@ -120,6 +120,7 @@ private:
   mlir::Value inTriangle(tile::Triangle triangle, Offset row, Offset column, mlir::Value value,
                          mlir::Value otherwise);
   Vectors evaluateIota(tile::IotaOp iota, const RegisterTile &tile);
+  Vectors evaluateToeplitz(tile::ToeplitzOp toeplitz, const RegisterTile &tile);
   Vectors evaluateMonomials(tile::MonomialsOp monomials, const RegisterTile &tile);
 
   // Dot.cpp: products.

@@ -330,7 +330,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         lowerConcat(concat);
         return success();
       })
-      .Case<ConstantOp, IotaOp, DotOp, MapOp, CausalMaskOp, MonomialsOp, SliceOp, ReadOp>(
-          [&](Operation *op) { return materialise(op->getResult(0)); })
+      .Case<ConstantOp, IotaOp, DotOp, MapOp, CausalMaskOp, MonomialsOp, ToeplitzOp, SliceOp,
+            ReadOp>([&](Operation *op) { return materialise(op->getResult(0)); })
       .Default([&](Operation *op) { return lowerScalar(*op); });
 }

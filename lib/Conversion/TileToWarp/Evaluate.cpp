@@ -59,6 +59,7 @@ Values KernelLowering::evaluateOp(Value value, const ThreadElements &owned) {
         ThreadElements own = owned.transposed();
         return transposed(evaluate(transpose.getSource(), own), own);
       })
+      .Case([&](ToeplitzOp toeplitz) { return evaluateToeplitz(toeplitz, owned); })
       .Case([&](DotOp dot) { return evaluateDot(dot, owned); });
 }
 
@@ -225,5 +226,32 @@ Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t>
     }
     values.append(products);
   }
+  return values;
+}
+
+/// Entries of one diagonal, such as those of a thread that are eight rows and eight columns apart,
+/// are one element.
+Values KernelLowering::evaluateToeplitz(ToeplitzOp toeplitz, const ThreadElements &owned) {
+  bool ascends = toeplitz.getTransposed();
+  int64_t last = toeplitz.getDiagonals().getType().getRows() - 1;
+  Value row = e.orZero(owned.rows.base), column = e.orZero(owned.columns.base);
+  if (ascends)
+    std::swap(row, column);
+  Value base = e.createOrFold<arith::SubIOp>(row, column);
+  base = e.add(base, toeplitz.getOrigin());
+  DenseMap<int64_t, Value> known;
+  Values values;
+  for (int64_t r : owned.rows.offsets)
+    for (int64_t c : owned.columns.offsets) {
+      int64_t offset = ascends ? c - r : r - c;
+      Value &value = known[offset];
+      if (!value) {
+        // Entries of the padding are never used, but looked up.
+        Value diagonal = e.createOrFold<arith::MinSIOp>(e.add(base, offset), e.i32(last));
+        diagonal = e.createOrFold<arith::MaxSIOp>(diagonal, e.i32(0));
+        value = evaluateAt(toeplitz.getDiagonals(), diagonal, {});
+      }
+      values.push_back(value);
+    }
   return values;
 }

@@ -220,6 +220,7 @@ private:
   Values evaluateMonomials(tile::MonomialsOp monomials, const ThreadElements &owned);
   Values evaluateColumn(tile::ConstantColumnOp column, const ThreadElements &owned);
   Values evaluateIota(tile::IotaOp iota, const ThreadElements &owned);
+  Values evaluateToeplitz(tile::ToeplitzOp toeplitz, const ThreadElements &owned);
   Values evaluateLoad(tile::LoadOp load, const ThreadElements &owned);
   /// Loads a thread's elements of several passes at once, so that it waits for all together.
   llvm::SmallVector<Values> loadRuns(tile::LoadOp load, llvm::ArrayRef<ThreadElements> owned);

@@ -21,7 +21,7 @@ static int64_t withPadding(int64_t size) { return size == 1 ? 1 : roundUp(size, 
 
 /// Views take no memory: an offset into another value, or another order of its elements.
 static bool isView(Operation *op) {
-  return isa_and_nonnull<SliceOp, TransposeOp, ReadOp, SelectRowsOp>(op);
+  return isa_and_nonnull<SliceOp, TransposeOp, ReadOp, SelectRowsOp, ToeplitzOp>(op);
 }
 static bool isTrivial(Operation *op) {
   return isa_and_nonnull<ConstantOp, ConstantColumnOp, IotaOp>(op);

@@ -135,6 +135,7 @@ mlir::LogicalResult run(Machine &machine, tile::SliceOp op);
 mlir::LogicalResult run(Machine &machine, tile::ConcatOp op);
 mlir::LogicalResult run(Machine &machine, tile::SelectRowsOp op);
 mlir::LogicalResult run(Machine &machine, tile::TransposeOp op);
+mlir::LogicalResult run(Machine &machine, tile::ToeplitzOp op);
 
 // Elements.cpp
 mlir::LogicalResult run(Machine &machine, tile::MapOp op);

@@ -171,3 +171,12 @@ LogicalResult reference::run(Machine &machine, tile::TransposeOp op) {
   const Matrix &source = machine.tile(op.getSource());
   return bindEntries(machine, op, [&](int64_t r, int64_t c) { return source.at(c, r); });
 }
+
+LogicalResult reference::run(Machine &machine, tile::ToeplitzOp op) {
+  const Matrix &diagonals = machine.tile(op.getDiagonals());
+  int64_t origin = op.getOrigin();
+  bool transposed = op.getTransposed();
+  return bindEntries(machine, op, [&](int64_t r, int64_t c) {
+    return diagonals.at(origin + (transposed ? c - r : r - c), 0);
+  });
+}

@@ -36,7 +36,7 @@ from .polynomials import (
     power,
     triangle,
 )
-from .positions import lightning, retnet, xpos
+from .positions import lightning, relative, relative_rope, retnet, toeplitz, xpos
 from .sketches import polysketch, polysketch_learned
 from .softmax_like import hedgehog, performer, rff
 
@@ -64,9 +64,12 @@ __all__ = [
     "polysketch",
     "polysketch_learned",
     "power",
+    "relative",
+    "relative_rope",
     "retnet",
     "rff",
     "summed",
+    "toeplitz",
     "triangle",
     "xpos",
 ]

@@ -1,10 +1,13 @@
-"""Attentions with positions in their vectors: RetNet, xPos, Lightning attention."""
+"""Attentions with positions: RetNet, xPos, Lightning attention, and scores by distance."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Callable, Literal
 
 from .. import builder as b
+from .._errors import CallError
+from .._literals import Beyond
+from .._whole import whole_number
 from ..builder import Spec
 from ._common import build, one_of, sequences
 
@@ -95,3 +98,83 @@ def lightning(
     if first_position:
         more["first_position"] = b.FirstPosition
     return build(name, dtype, sequences(d, dv) | more, body)
+
+
+def relative(
+    d: int = 64, dv: int | None = None, m: int = 256, *, feature_map: Literal["favor", "elu", "squares"] = "favor",
+    distances: int = 128, mask: Literal["causal", "full"] = "causal", two_sided: bool | None = None,
+    beyond: Beyond = "last", log: bool = True, per_head: bool = True, eps: float = 1e-6,
+    dtype: str = "f32", name: str = "relative",
+) -> Spec:  # fmt: skip
+    """Kernelized attention with relative positions (Luo et al. 2021): scores of a feature map times a number of the distance.
+
+    feature_map: favor, m positive random features of vectors of unit length (w holds their directions); elu, elu + 1; squares, squares
+        of scores.
+    distances: how many the table has, from 0 on; two-sided it has as many on either side, 2 distances - 1 numbers.
+    two_sided: another number for a key behind the query than for one before it; where it is None as the mask is full.
+    beyond: what larger distances count as: the last number, or zero.
+    log: the table b has the logarithms of these numbers, else the table c has the numbers, and rows whose scores are negative are not
+        refused.
+    per_head: a table for each head.
+    """
+    one_of("feature_map", feature_map, ("favor", "elu", "squares"))
+    one_of("mask", mask, ("causal", "full"))
+    sides = mask == "full" if two_sided is None else bool(two_sided)
+    if sides and mask != "full":
+        raise CallError("two_sided: expected mask='full', where queries see keys on both sides")
+    count = 2 * whole_number("distances", distances) - 1 if sides else whole_number("distances", distances)
+    table = "b" if log else "c"
+
+    def favor(x: Any, w: Any) -> Any:
+        h = b.l2_norm(x, eps=1e-6)
+        return b.exp(b.add(h @ w, b.squared_norm(h) * -0.5)) * m**-0.5
+
+    maps: dict[str, Callable[..., Any]] = {
+        "favor": favor, "elu": lambda x: b.elu_plus_one(x), "squares": lambda x: b.sym(x, 2),
+    }  # fmt: skip
+
+    def body(q: Any, k: Any, v: Any, **others: Any) -> Any:
+        score = b.relative(others[table], beyond=beyond, log=log, two_sided=sides)
+        weights = [others["w"]] if "w" in others else []
+        query, key = (b.tensor(score, maps[feature_map](x, *weights)) for x in (q, k))
+        return b.attend(query, key, v, mask=mask, normalizer=b.by_sum(eps), signed_scores=not log)
+
+    more: dict[str, Any] = {"w": b.Weight[d, m]} if feature_map == "favor" else {}
+    more[table] = b.HeadWeight[count] if per_head else b.Weight[count]
+    return build(name, dtype, sequences(d, dv) | more, body)
+
+
+def relative_rope(
+    d: int = 8, dv: int | None = None, *, places: tuple[tuple[int, int], ...] = ((0, 0), (0, 1), (1, 0), (2, 3)),
+    distances: int = 512, dtype: str = "f32", name: str = "relative_rope",
+) -> Spec:  # fmt: skip
+    """Definition 1.1 of "Fast RoPE Attention" (Alman and Song 2025) with a polynomial of degree 2 for exp: scores P(q^T W(i - j) k).
+
+    places: the rows and columns of W that have numbers, a table `w<row><column>` of the distance for each; distances from `distances` on
+        count as 0.
+    """
+    if not places or len(set(places)) != len(places):
+        raise CallError(f"places: expected different pairs of a row and a column, got {places!r}")
+
+    def body(q: Any, k: Any, v: Any, **tables: Any) -> Any:
+        scores = [b.relative(table, beyond="zero") for table in tables.values()]
+        x = b.concat(*(b.tensor(score, q[i]) for score, (i, _) in zip(scores, places)))
+        y = b.concat(*(b.tensor(score, k[j]) for score, (_, j) in zip(scores, places)))
+
+        def phi(s: Any) -> Any:
+            return b.concat(1.0134232833691079, s * 1.0554046585996855, b.sym(s, 2) * 0.68509215015205138)
+
+        return b.attend(phi(x), phi(y), v, normalizer=b.by_sum(0.0))
+
+    tables = {f"w{i}{j}": b.HeadWeight[distances] for i, j in places}
+    return build(name, dtype, sequences(d, 64 if dv is None else dv) | tables, body)
+
+
+def toeplitz(dv: int = 64, *, distances: int = 512, dtype: str = "f32", name: str = "toeplitz") -> Spec:
+    """The token mixing of Toeplitz neural networks (Qin et al. 2023): o_i = sum of c(i - j) v_j over keys j <= i, c of each head."""
+
+    def body(v: Any, c: Any) -> Any:
+        score = b.relative(c, beyond="zero")
+        return b.attend(score, score, v, normalizer=b.none())
+
+    return build(name, dtype, {"v": b.Sequence[dv], "c": b.HeadWeight[distances]}, body)

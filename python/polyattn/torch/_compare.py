@@ -36,6 +36,8 @@ def _numbers(about: Tensor, shape: list[int], generator: torch.Generator) -> tor
     if about.role == "frequencies":
         steps = torch.arange(shape[-1], dtype=torch.float32) / shape[-1]
         return (10000.0**-steps).expand(shape).clone()
+    if about.role == "lags":
+        return 0.75 + normal(0.1)
     if about.role == "decay":
         return -normal(0.1).abs()
     return normal(shape[-2] ** -0.5 if len(shape) > 1 else 1.0)
@@ -58,7 +60,7 @@ def inputs_of(
             found.append(torch.zeros(shape, dtype=torch.int64))
             continue
         numbers = _numbers(one, shape, generator)
-        is_wide = one.role in ("decay", "frequencies") or one.dtype == "f32" and dtype != torch.float32 and len(shape) < 2
+        is_wide = one.role in ("decay", "frequencies", "lags") or one.dtype == "f32" and dtype != torch.float32 and len(shape) < 2
         found.append(numbers if is_wide else numbers.to(dtype))
     return found
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from .._kernels import Signature
 from .._polyattn import print_ir
 from .._specs import Spec, source_of
-from ._features import Dense, Features, NoForm, features_of, rope
+from ._features import Dense, Features, NoForm, Relative, features_of, rope
 from ._lines import Body, Line, attributes_of, clauses_of, read
 
 
@@ -77,7 +77,7 @@ class Vectors:
         one = {word: [values[name] for name in names] for word, names in attend.clauses.items()}
         self.query, key, value = (one[word][0] for word in ("query", "key", "value"))
         query = self.query.dense() if isinstance(self.query, Dense) else _first(self.query)
-        heads = query.shape[1]
+        heads = max(query.shape[1], value.dense().shape[1])
 
         def spread(x: Tensor) -> Tensor:
             groups = heads // x.shape[1] if x.shape[1] else 1
@@ -106,11 +106,12 @@ def _decayed_scores(query: Tensor, key: Tensor, past: Tensor) -> Tensor:
 
 def _first(features: Features) -> Tensor:
     """Some numbers of composed features, for their sizes."""
-    for name in ("base", "a"):
-        if hasattr(features, name):
-            return _first(getattr(features, name))
-    if hasattr(features, "parts"):
-        return max((_first(one) for one in features.parts), key=lambda x: x.numel())
+    if isinstance(features, Relative):
+        heads = features.table.shape[0] if features.table.dim() > 1 else 1
+        return features.positions.expand(1, heads, -1, -1)
+    parts = [getattr(features, name) for name in ("base", "a", "b") if hasattr(features, name)] or getattr(features, "parts", [])
+    if parts:
+        return max((_first(one) for one in parts), key=lambda x: x.numel())
     return features.dense()
 
 
@@ -155,6 +156,9 @@ class Eager:
                 found = given[0] @ given[1]
             elif line.op == "rope":
                 found = Dense(rope(given[0].dense(), given[1], positions, **line.attributes))
+            elif line.op == "relative":
+                table = given[0].exp() if "log" in line.attributes else given[0]
+                found = Relative(table, positions, line.attributes["beyond"] == "last", "two_sided" in line.attributes)
             else:
                 found = features_of(line.op, given, line.attributes, self._all_products)
             values[line.results[0]] = found

@@ -154,6 +154,39 @@ class Product(Features):
         return Product(self.a.map(change), self.b.map(change))
 
 
+@dataclass
+class Relative(Features):
+    """Scores by the distance of positions. `table` is [n] or [H, 1, n]; positions are [T, 1], or [B, 1, T, 1]."""
+
+    table: torch.Tensor
+    positions: torch.Tensor
+    repeats_last: bool
+    two_sided: bool
+
+    def dense(self) -> torch.Tensor:
+        raise NoForm("scores by distance have no features")
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def scores(self, keys: Features) -> torch.Tensor:
+        assert isinstance(keys, Relative)
+        count = self.table.shape[-1]
+        lag = (self.positions - keys.positions.mT).long()
+        if lag.dim() > 4:
+            raise NoForm("scores by distance are not computed in chunks")
+        lag = lag.view((1,) * (4 - lag.dim()) + lag.shape)[:, 0]  # of a batch: heads have the same positions
+        place = lag + count // 2 if self.two_sided else lag.abs()
+        inside = place.clamp(0, count - 1)
+        found = self.table[inside][:, None] if self.table.dim() == 1 else self.table[:, 0][:, inside].transpose(0, 1)
+        return found if self.repeats_last else found * (place == inside)[:, None]
+
+    def map(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Features:
+        positions = self.positions.view((1,) * (4 - self.positions.dim()) + self.positions.shape)
+        return Relative(self.table, change(positions), self.repeats_last, self.two_sided)
+
+
 _monomials: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
 
 

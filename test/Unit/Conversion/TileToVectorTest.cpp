@@ -595,6 +595,20 @@ TEST_P(TileToVector, Rearrangements) {
             {&a, &window});
         expect(window, [&](int64_t i, int64_t j) { return a.get({i + 1, j + n / 2}); }, 0, "slice");
       }
+      for (bool transposed : {false, true}) {
+        TestTensor diagonals({m + n - 1, 1}), toeplitz({m, n});
+        diagonals.fill(randomNumbers);
+        run(kernel(arguments, load("a", m + n - 1, 1) + "  %r = tile.toeplitz %at" +
+                                  (transposed ? " {transposed}" : "") + " : " + tile(m + n - 1, 1) +
+                                  " -> " + tile(m, n) + "\n" + store("r", m, n)),
+            {&diagonals, &toeplitz});
+        expect(
+            toeplitz,
+            [&](int64_t i, int64_t j) {
+              return diagonals.get({transposed ? j - i + m - 1 : i - j + n - 1, 0});
+            },
+            0, "toeplitz");
+      }
       TestTensor first({1, n});
       run(kernel(arguments, load("a", m, n) + "  %f = tile.slice %at[%c0, %c0] : " + tile(m, n) +
                                 " -> " + tile(1, n) + "\n  %r, %low = tile.cumulative_sum %f : " +

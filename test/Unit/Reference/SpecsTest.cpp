@@ -24,7 +24,8 @@ constexpr int64_t kMaxFeatures = 10000;
 
 void expectReadingsAgree(AttentionOp attention) {
   for (auto attend : attention.getBody().getOps<AttendOp>())
-    if (cast<FeatureType>(attend.getKey().getType()).getWidth() > kMaxFeatures)
+    if (cast<FeatureType>(attend.getKey().getType()).getWidth() > kMaxFeatures ||
+        lacksFeatures(attend.getKey()))
       return;
   CallSizes sizes = smallSizes(attention);
   std::vector<Array> arguments = randomArguments(attention, sizes);

@@ -96,6 +96,11 @@ TEST(Tile, Values) {
       {2, 3, 5, 6});
   expectNumbers(run("%y = tile.transpose %x : !tile.tile<2x3xf32> -> !tile.tile<3x2xf32>", 3, 2),
                 {1, 4, 2, 5, 3, 6});
+  std::string diagonals = "%d = tile.constant_column {values = array<f64: 1.0, 2.0, 3.0, 4.0>}"
+                          " : !tile.tile<4x1xf32>\n%y = tile.toeplitz %d";
+  std::string matrix = " : !tile.tile<4x1xf32> -> !tile.tile<2x3xf32>";
+  expectNumbers(run(diagonals + matrix, 2, 3), {3, 2, 1, 4, 3, 2});
+  expectNumbers(run(diagonals + " {transposed}" + matrix, 2, 3), {2, 3, 4, 1, 2, 3});
   expectNumbers(run("%y = tile.select_rows %x {rows = array<i64: 1, 1>}"
                     " : !tile.tile<2x3xf32> -> !tile.tile<2x3xf32>",
                     2, 3),

@@ -80,7 +80,7 @@ public:
     bool have = true;
     derived->walk([&](AttendOp attend) {
       have &= attend.getKey().getType().getWidth() <= mostFeatures &&
-              !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
+              !lacksFeatures(attend.getQuery()) && attend.getNormalizer().allowsState();
     });
     return have;
   }
