@@ -290,6 +290,27 @@ static LogicalResult verifyDecayOfFeatures(AttendOp op) {
   return success();
 }
 
+RelativeSlopeOp AttendOp::getLagSlope() { return getValue().getDefiningOp<RelativeSlopeOp>(); }
+
+static LogicalResult verifyLagSlope(AttendOp op) {
+  RelativeSlopeOp slope = op.getLagSlope();
+  if (!slope)
+    return success();
+  if (slope.getTwoSided() && op.getMask() != Mask::Full)
+    return op.emitOpError("C21: a two-sided table of lags is for the mask full");
+  bool divides = op.getNormalizer().hasDenominator() || op.getNormalizer().isMean();
+  bool hasState = op.getInitialState() || op.getFinalState() || op.getStateEvery() || op.getState();
+  if (divides || hasState || op.getProducts() || op.getOfKeys() || op.getLocalQuery())
+    return op.emitOpError(
+        "C22: a `relative_slope` as value needs `normalize <none>`, and no state, "
+        "`products`, `of_keys` or local vectors");
+  for (Operation *user : usersOf(op.getOutput()))
+    if (!isa<WeightGradientOp>(user))
+      return op.emitOpError("C22: only the gradient of a table takes its rows by lag, but ")
+             << user->getName() << " uses them";
+  return success();
+}
+
 LogicalResult AttendOp::verify() {
   if (!hasOneOfEach(getProperties().operandSegmentSizes))
     return emitOpError(kOneOfEach);
@@ -324,7 +345,7 @@ LogicalResult AttendOp::verify() {
     return emitOpError("C16: a sum over query heads has `normalize <none>`");
   if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyDecayOfFeatures(*this)) ||
       failed(verifyProducts(*this)) || failed(verifyBlockStates(*this)) ||
-      failed(verifyStateThatIsRead(*this)))
+      failed(verifyLagSlope(*this)) || failed(verifyStateThatIsRead(*this)))
     return failure();
   return verifyStates(*this);
 }

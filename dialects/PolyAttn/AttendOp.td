@@ -115,6 +115,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         `channel_state`.
     C21: a `relative` with `two_sided` is for the mask full; without it the score is of the distance
         |i - j|.
+    C22: with a `relative_slope` as value, of one side as C21 says, there is `normalize <none>` without a
+        mean, no state, `products`, `of_keys` or local vectors, and only `weight_gradient` takes the rows.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -170,6 +172,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     GivenState getGivenState();
     /// Whether a state is given, also to one that a view is of.
     bool hasInitialState();
+    /// The slope of scores that is the value; null for other values.
+    RelativeSlopeOp getLagSlope();
     /// Whether a query sees the keys on its own side only.
     bool isOrdered() { return getMask() != Mask::Full; }
   }];

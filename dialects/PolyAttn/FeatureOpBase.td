@@ -14,6 +14,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def DependsOnPosition : NativeOpTrait<"DependsOnPosition"> { let cppNamespace = "::polyattn"; }
 def CombinesScores : NativeOpTrait<"CombinesScores"> { let cppNamespace = "::polyattn"; }
+def OnlyInGradients : NativeOpTrait<"OnlyInGradients"> { let cppNamespace = "::polyattn"; }
 
 /// `features` operands that are vectors, all of them where it is -1, then weights, the first of which
 /// has a meaning to callers that make up numbers for it (WeightMeaning).

@@ -47,6 +47,15 @@ struct OperandKinds {
   WeightMeaning firstWeight;
 };
 
+/// What a table says of lags.
+struct LagTable {
+  static constexpr int64_t kMaxCount = 65536;
+  mlir::Value table;
+  int64_t count, origin; ///< how many numbers it has, and the place of lag 0 among them
+  bool isTwoSided;       ///< of lags i - j; else of distances |i - j|
+  bool isLog, repeatsLast;
+};
+
 using RoundingFunction = llvm::function_ref<double(double)>;
 
 class GradientBuilder; // GradientBuilder.h

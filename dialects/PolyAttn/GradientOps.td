@@ -12,7 +12,6 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def OnlyInGradients : NativeOpTrait<"OnlyInGradients"> { let cppNamespace = "::polyattn"; }
 
 def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,

@@ -41,27 +41,43 @@ void RopeOp::buildGradient(GradientBuilder &g, Value dy) {
 // relative
 //===----------------------------------------------------------------------===//
 
-LogicalResult RelativeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
-                                           Results &results) {
-  ArrayRef<int64_t> shape = cast<WeightType>(op.getTable().getType()).getShape();
-  if (shape.size() != 1 || shape[0] > kMaxLags)
-    return emitOptionalError(loc, "C1: expected a table of 1 to ", kMaxLags,
-                             " numbers, one for each lag, got ", op.getTable().getType());
-  if (op.getTwoSided() && shape[0] % 2 == 0)
+/// The numbers of a table; none where it is no table.
+static FailureOr<int64_t> countLags(Loc loc, Value table, bool isTwoSided) {
+  ArrayRef<int64_t> shape = cast<WeightType>(table.getType()).getShape();
+  if (shape.size() != 1 || shape[0] > LagTable::kMaxCount)
+    return emitOptionalError(loc, "C1: expected a table of 1 to ", LagTable::kMaxCount,
+                             " numbers, one for each lag, got ", table.getType());
+  if (isTwoSided && shape[0] % 2 == 0)
     return emitOptionalError(loc,
                              "C1: a two-sided table has as many lags before 0 as after it, so "
                              "that their number is odd; got ",
                              shape[0]);
-  return inferVector(context, loc, results, 1);
+  return shape[0];
 }
 
-LogicalResult RelativeOp::verify() {
-  Operation *definition = getTable().getDefiningOp();
+template <typename Op> static LagTable tableOf(Op op) {
+  int64_t count = op.getTable().getType().getShape()[0];
+  return {op.getTable(),    count,       op.getTwoSided() ? count / 2 : 0,
+          op.getTwoSided(), op.getLog(), op.getBeyond() == Beyond::Last};
+}
+
+static LogicalResult verifyTable(Operation *op, Value table) {
+  Operation *definition = table.getDefiningOp();
   if (definition && !isa<ReadOp>(definition))
-    return emitOpError("C2: expected a table that is an argument, got the result of ")
+    return op->emitOpError("C2: expected a table that is an argument, got the result of ")
            << definition->getName();
   return success();
 }
+
+LogicalResult RelativeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  if (failed(countLags(loc, op.getTable(), op.getTwoSided())))
+    return failure();
+  return inferVector(context, loc, results, 1);
+}
+
+LogicalResult RelativeOp::verify() { return verifyTable(*this, getTable()); }
+LagTable RelativeOp::getLags() { return tableOf(*this); }
 
 FeatureFacts RelativeOp::getFacts(ArrayRef<FeatureFacts>) {
   return {/*degree=*/0, getLog() ? Bounds::nonNegative() : Bounds()};
@@ -71,3 +87,36 @@ std::optional<double> RelativeOp::getConstantElement(ArrayRef<double>) { return 
 FeatureCost RelativeOp::getCost() { return {}; }
 /// Attends give no gradient of it: it has no vectors.
 void RelativeOp::buildGradient(GradientBuilder &, Value) {}
+
+//===----------------------------------------------------------------------===//
+// relative_slope
+//===----------------------------------------------------------------------===//
+
+LogicalResult RelativeSlopeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                                Results &results) {
+  FailureOr<int64_t> count = countLags(loc, op.getTable(), op.getTwoSided());
+  if (failed(count))
+    return failure();
+  return inferVector(context, loc, results, *count);
+}
+
+LogicalResult RelativeSlopeOp::verify() {
+  for (OpOperand &use : getResult().getUses()) {
+    auto attend = dyn_cast<AttendOp>(use.getOwner());
+    if (!attend || attend.getQuery() == getResult() || attend.getKey() == getResult())
+      return emitOpError("C2: only attends take it, as value, but ")
+             << use.getOwner()->getName() << " uses it";
+  }
+  return verifyTable(*this, getTable());
+}
+
+LagTable RelativeSlopeOp::getLags() { return tableOf(*this); }
+FeatureFacts RelativeSlopeOp::getFacts(ArrayRef<FeatureFacts>) {
+  return {/*degree=*/std::nullopt, Bounds()};
+}
+std::optional<double> RelativeSlopeOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> RelativeSlopeOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+FeatureCost RelativeSlopeOp::getCost() { return {}; }
+void RelativeSlopeOp::buildGradient(GradientBuilder &g, Value) {
+  g.refuse(*this, "is a gradient: second derivatives are not supported");
+}

@@ -58,11 +58,29 @@ def PolyAttn_RelativeOp : PolyAttn_FeatureOp<"relative", 0, 1, 1> {
                        UnitAttr:$two_sided);
   let hasVerifier = 1;
   let extraClassDeclaration = kinds # [{
-    static constexpr int64_t kMaxLags = 65536;
-    /// The numbers of the table.
-    int64_t getCount() { return getTable().getType().getShape()[0]; }
-    /// The place of lag 0 among them.
-    int64_t getOrigin() { return getTwoSided() ? getCount() / 2 : 0; }
+    LagTable getLags();
+  }];
+}
+
+def PolyAttn_RelativeSlopeOp : PolyAttn_FeatureOp<"relative_slope", 0, 1, 1, "false", [OnlyInGradients]> {
+  let firstWeight = "Lags";
+  let summary = "the slope of `relative` in each number of its table";
+  let description = [{
+    A value of an attend that depends on the pair: 1 at the place of the pair's lag in the table, and 0
+    elsewhere; the score itself in place of 1 with `log`, all zeros where the lag is beyond a table with
+    `beyond = zero`. So the row of query i adds up its scores by lag, and the sum of all rows is the
+    gradient of the table.
+
+    C1: the table is that of a `relative` (C1 and C2 there).
+    C2: only attends take it, as value.
+
+    Example: `%s = polyattn.relative_slope %table {beyond = last, log} : 128`
+  }];
+  let arguments = (ins PolyAttn_WeightType:$table, PolyAttn_BeyondAttr:$beyond, UnitAttr:$log,
+                       UnitAttr:$two_sided);
+  let hasVerifier = 1;
+  let extraClassDeclaration = kinds # [{
+    LagTable getLags();
   }];
 }
 

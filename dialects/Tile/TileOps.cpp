@@ -280,13 +280,21 @@ LogicalResult SelectRowsOp::verify() {
   return verifySameElements(*this, getSource().getType(), getResult().getType());
 }
 
+/// A tile and the column of its diagonals.
+static LogicalResult verifyDiagonals(Operation *op, TileType tile, TileType column) {
+  int64_t diagonals = tile.getRows() + tile.getColumns() - 1;
+  if (column.getColumns() != 1 || column.getRows() != diagonals)
+    return op->emitOpError("expected a column of ")
+           << diagonals << " numbers, one for each diagonal of " << tile << ", got " << column;
+  return verifySameElements(op, tile, column);
+}
+
 LogicalResult ToeplitzOp::verify() {
-  TileType source = getDiagonals().getType(), result = getResult().getType();
-  int64_t diagonals = result.getRows() + result.getColumns() - 1;
-  if (source.getColumns() != 1 || source.getRows() != diagonals)
-    return emitOpError("expected a column of ")
-           << diagonals << " numbers, one for each diagonal of " << result << ", got " << source;
-  return verifySameElements(*this, source, result);
+  return verifyDiagonals(*this, getResult().getType(), getDiagonals().getType());
+}
+
+LogicalResult DiagonalSumsOp::verify() {
+  return verifyDiagonals(*this, getSource().getType(), getResult().getType());
 }
 
 LogicalResult TransposeOp::verify() {

@@ -256,4 +256,27 @@ def Tile_ToeplitzOp : Tile_Op<"toeplitz", [Pure]> {
   }];
 }
 
+def Tile_DiagonalSumsOp : Tile_Op<"diagonal_sums", [Pure]> {
+  let summary = "the sum of each diagonal of a tile, a column";
+  let description = [{
+    The adjoint of `tile.toeplitz`: row d of the result is the sum of the entries that are row d of the
+    column there.
+
+    ```mlir
+    %d = tile.diagonal_sums %p : !tile.tile<64x64xf32> -> !tile.tile<127x1xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$source, UnitAttr:$transposed);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The diagonal of entry (0, 0).
+    int64_t getOrigin() {
+      TileType type = getSource().getType();
+      return (getTransposed() ? type.getRows() : type.getColumns()) - 1;
+    }
+  }];
+}
+
 #endif // TILE_VALUE_OPS

@@ -187,7 +187,7 @@ void UseAnalysis::markSide(Value value, Side side) {
   }
   // Both vectors name a table of lags, and the pair takes that of the query's head.
   for (Value operand : op->getOperands())
-    markSide(operand, isa<RelativeOp>(op) ? Side::Query : side);
+    markSide(operand, isa<RelativeOp, RelativeSlopeOp>(op) ? Side::Query : side);
 }
 
 void UseAnalysis::visitWeightUse(OpOperand &operand) {

@@ -88,7 +88,10 @@ void Evaluator::gatherColumns(Op op, int64_t batch, int64_t head, HeadVectors &v
       return;
     Site site{batch, j, columnHead};
     vectors.key.push_back(at(op.getKey(), site));
-    vectors.value.push_back(expand(at(op.getValue(), site)));
+    FeatureValue<double> value = at(op.getValue(), site);
+    if (value.lags)
+      vectors.lags.push_back(*value.lags);
+    vectors.value.push_back(expand(value));
     if (Value localKey = localKeyOf(op))
       vectors.localKey.push_back(at(localKey, site));
   }
@@ -178,6 +181,17 @@ Row Evaluator::scoreRowOfFeatures(AttendOp op, const HeadVectors &vectors, const
   return row;
 }
 
+/// The value of a pair that is the slope of its score in a table (relative_slope).
+static std::vector<double> valueOfLag(const HeadVectors &vectors, int64_t i, int64_t j) {
+  std::vector<double> value(vectors.value[j].size(), 0.0);
+  // Queries and keys have the same positions.
+  LagPlace row = vectors.lags[j];
+  row.position += i - j;
+  if (auto place = placeOfLag(row, vectors.lags[j], int64_t(value.size())))
+    value[*place] = vectors.value[j][*place];
+  return value;
+}
+
 /// Row i by its definition: a sum over the keys that the mask leaves.
 Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i) {
   if (op.hasDecayOfFeatures())
@@ -191,7 +205,8 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   for (int64_t j = first; j <= last; ++j) {
     // A call begins at a multiple of the block.
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
-    row.add(scaledScore(op, vectors, i, j, local) * decays[j], vectors.value[j], terms);
+    double weight = scaledScore(op, vectors, i, j, local) * decays[j];
+    row.add(weight, vectors.lags.empty() ? vectors.value[j] : valueOfLag(vectors, i, j), terms);
   }
   // The state before the first key, or after the last one.
   if (initial)
@@ -383,6 +398,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
       return op.emitError("a running state of ") << width << " features is too large to hold";
     if (Operation *featureless = findFeatureless(op.getQuery()))
       return op.emitError() << nameOfFeatureless(featureless) << " has no features";
+    if (op.getLagSlope())
+      return op.emitError("rows by lag are not known from a running state");
     if (!op.getNormalizer().allowsState())
       return op.emitError("the row's largest score is not known from a running state");
   }

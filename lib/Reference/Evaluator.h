@@ -19,7 +19,8 @@ inline double rounded(double x, const Rounding &rounding) { return rounding ? ro
 struct HeadVectors {
   std::vector<FeatureValue<double>> query, key, localQuery, localKey;
   std::vector<std::vector<double>> value;
-  std::vector<double> gates; // log g_i, zeros without a decay
+  std::vector<LagPlace> lags; // of values that are slopes by lag, else empty
+  std::vector<double> gates;  // log g_i, zeros without a decay
   /// The same of each feature; empty where features decay alike.
   std::vector<std::vector<double>> featureGates;
 

@@ -248,7 +248,18 @@ public:
         x = rounded(exp(x));
     FeatureValue<Number> result;
     result.numbers = std::move(table);
-    result.lags = LagPlace{environment.position, op.getTwoSided(), op.getBeyond() == Beyond::Last};
+    result.lags = placeOf(op.getLags());
+    return result;
+  }
+
+  /// The slope in each number of the table, where the pair's lag is that number's.
+  FeatureValue<Number> evaluate(RelativeSlopeOp op) {
+    using std::exp;
+    Numbers slopes = weight(op.getTable());
+    for (Number &x : slopes)
+      x = op.getLog() ? rounded(exp(x)) : Number(1);
+    FeatureValue<Number> result = FeatureValue<Number>::vector(std::move(slopes));
+    result.lags = placeOf(op.getLags());
     return result;
   }
 
@@ -279,6 +290,10 @@ private:
   }
   double rounded(double x) const { return environment.rounding ? environment.rounding(x) : x; }
   Variable rounded(const Variable &x) const { return x; }
+
+  LagPlace placeOf(const LagTable &table) const {
+    return {environment.position, table.isTwoSided, table.repeatsLast};
+  }
 
   /// A product or a sum of parts, of which scores are those of the parts.
   FeatureValue<Number> combineParts(Operation *op) const {

@@ -13,12 +13,11 @@
 using namespace polyattn;
 using namespace polyattn::reference;
 
-std::optional<size_t> reference::placeOfLag(const FeatureValue<double> &query,
-                                            const FeatureValue<double> &key) {
-  auto count = int64_t(query.numbers.size());
-  int64_t lag = query.lags->position - key.lags->position;
-  int64_t place = query.lags->isTwoSided ? lag + count / 2 : std::abs(lag);
-  if (query.lags->repeatsLast)
+std::optional<size_t> reference::placeOfLag(const LagPlace &query, const LagPlace &key,
+                                            int64_t count) {
+  int64_t lag = query.position - key.position;
+  int64_t place = query.isTwoSided ? lag + count / 2 : std::abs(lag);
+  if (query.repeatsLast)
     return std::clamp<int64_t>(place, 0, count - 1);
   return place >= 0 && place < count ? std::optional<size_t>(place) : std::nullopt;
 }
@@ -28,7 +27,7 @@ double reference::score(const FeatureValue<double> &a, const FeatureValue<double
   switch (a.structure.kind()) {
   case Structure::Kind::Vector: {
     if (a.lags) {
-      std::optional<size_t> place = placeOfLag(a, b);
+      std::optional<size_t> place = placeOfLag(*a.lags, *b.lags, int64_t(a.numbers.size()));
       return place ? scale * a.numbers[*place] : 0;
     }
     double sum = 0;

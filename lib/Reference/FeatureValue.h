@@ -41,9 +41,9 @@ template <typename Number> struct FeatureValue {
 /// where a score is one of the lag, from the key to the query.
 double score(const FeatureValue<double> &query, const FeatureValue<double> &key);
 
-/// The number of the table that is the score of two vectors with `lags`; none where that is 0.
-std::optional<size_t> placeOfLag(const FeatureValue<double> &query,
-                                 const FeatureValue<double> &key);
+/// Which of the `count` numbers of a table is that of the lag from `key` to `query`; none where the
+/// score is 0.
+std::optional<size_t> placeOfLag(const LagPlace &query, const LagPlace &key, int64_t count);
 
 /// All D features, in the order of the structure.
 template <typename Number> std::vector<Number> expand(const FeatureValue<Number> &value);

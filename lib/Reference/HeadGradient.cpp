@@ -22,7 +22,7 @@ void reference::addScoreSlopes(const FeatureValue<double> &a, const FeatureValue
   case Structure::Kind::Vector:
     if (a.lags) {
       // The pair has one number, which the query's vector brings.
-      if (std::optional<size_t> place = placeOfLag(a, b))
+      if (auto place = placeOfLag(*a.lags, *b.lags, int64_t(a.numbers.size())))
         aSlopes.numbers[*place] += slope.sample();
       return;
     }

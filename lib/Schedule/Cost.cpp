@@ -268,7 +268,9 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   double queryHeads = double(sizes.batch) * sizes.heads;
   bool statePerQuery = attend.getGateHeads() == GateHeads::Q;
   double stateHeads = statePerQuery ? queryHeads : double(sizes.batch) * sizes.kvHeads;
-  double queries = sizes.queries, keys = sizes.keys, valueWidth = widthOf(attend.getValue());
+  // A row by lag has one number of each pair.
+  double valueWidth = attend.getLagSlope() ? 1 : widthOf(attend.getValue());
+  double queries = sizes.queries, keys = sizes.keys;
   bool isOrdered = attend.isOrdered();
   double onePair = pairFlops(attend.getQuery(), attend.getKey(), valueWidth);
   double localPair = attend.getLocalQuery()
@@ -285,7 +287,8 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
   bool stateAsked = attend.getInitialState() || attend.getFinalState();
-  if (!stateAsked && (width > AttendOp::kMaxStateWidth || lacksFeatures(attend.getQuery())))
+  bool hasNone = lacksFeatures(attend.getQuery()) || attend.getLagSlope();
+  if (!stateAsked && (width > AttendOp::kMaxStateWidth || hasNone))
     return quadratic;
 
   double blocks = std::ceil(queries / block);

@@ -23,14 +23,15 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   const Structure &structure = cast<FeatureType>(attend.getQuery().getType()).getStructure();
   AttentionShape shape;
   shape.features = structure.width();
-  shape.valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
+  shape.valueWidth = attend.getLagSlope() ? 1 : attend.getValue().getType().getWidth();
   if (std::optional<ContractedState> state = ContractedState::of(attend)) {
     shape.contractedFeatures = state->features();
     shape.contractedWidth = state->width();
   }
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
-  shape.hasFeatures = !lacksFeatures(attend.getQuery()) && attend.getNormalizer().allowsState();
+  shape.hasFeatures = !lacksFeatures(attend.getQuery()) && !attend.getLagSlope() &&
+                      attend.getNormalizer().allowsState();
   shape.needsState = attend.hasInitialState() || attend.getFinalState() || attend.getStateEvery();
   shape.isOrdered = attend.isOrdered();
   shape.decaysFeatures = attend.hasDecayOfFeatures();

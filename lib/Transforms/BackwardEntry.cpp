@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Directions.h"
+#include "ScoreSlopes.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "mlir/IR/Dominance.h"
@@ -14,6 +15,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "polyattn/Transforms/NoGradient.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -63,6 +65,9 @@ private:
   }
   /// The gradient of a final state, all results that it is taken together; null where it is none.
   Value finalGradientOf(Value state);
+  SmallVector<RelativeOp> wantedLags(Value vector);
+  /// Adds the gradients of tables of lags.
+  LogicalResult addLags(AttendOp attend, Value dN, Value dZ);
   /// Notes the gradient of a decay or a state.
   LogicalResult addDecay(AttendOp attend, AttendBackwardOp op);
   LogicalResult addState(AttendOp attend, Value state, Value gradient);
@@ -218,6 +223,70 @@ LogicalResult BackwardEntry::refuseSum(AttendOp attend, StringRef kind, Value ar
          << "'";
 }
 
+/// The scores by distance of which a vector is made, and whose tables are wanted.
+SmallVector<RelativeOp> BackwardEntry::wantedLags(Value vector) {
+  llvm::SetVector<Value> under;
+  under.insert(vector);
+  SmallVector<RelativeOp> found;
+  for (size_t next = 0; next < under.size(); ++next) {
+    auto relative = under[next].getDefiningOp<RelativeOp>();
+    if (relative && active.contains(relative.getTable()))
+      found.push_back(relative);
+    for (Value part : partsOf(under[next]))
+      under.insert(part);
+  }
+  return found;
+}
+
+/// A number of a table is the slope of what its pairs add up: the gradient of their scores,
+/// weighted by the slope of the score in `relative`. An attend adds these up by lag.
+LogicalResult BackwardEntry::addLags(AttendOp attend, Value dN, Value dZ) {
+  if (attend.getLocalQuery() && !wantedLags(attend.getLocalQuery()).empty())
+    return attend.emitOpError("has no gradient for a table of distances in its local vectors");
+  if (wantedLags(attend.getQuery()).empty())
+    return success();
+  if (attend.getLocalQuery())
+    return attend.emitOpError("has no gradient for a table of distances beside local vectors");
+  if (!hasScoreSlopes(attend.getQuery()))
+    return attend.emitOpError("has no gradient for a table of distances: the slope of |score| is "
+                              "the sign of the score, which is no score itself");
+  Value rows = dN, columns = attend.getValue();
+  int64_t width = attend.getValue().getType().getWidth();
+  if (attend.getValue().getType().getStructure().kind() != Structure::Kind::Vector)
+    columns = gradients.slice(columns, 0, width); // a plain vector of all features
+  if (dZ) {
+    rows = gradients.create<ConcatOp>(ValueRange{dN, dZ});
+    columns = gradients.create<ConcatOp>(
+        ValueRange{columns, gradients.create<ConstantOp>(APFloat(1.0), /*width=*/1)});
+  }
+  auto times = [&](Value slope, Value vector, double factor) -> Value {
+    if (slope)
+      vector = gradients.create<TensorOp>(ValueRange{slope, vector});
+    return factor == 1 ? vector : gradients.scale(vector, factor);
+  };
+  for (const ScoreSlope &slope :
+       scoreSlopes(builder, attend.getLoc(), attend.getQuery(), attend.getKey())) {
+    auto relative = slope.query.getDefiningOp<RelativeOp>();
+    if (!relative || !active.contains(relative.getTable()))
+      continue;
+    auto value =
+        gradients.create<RelativeSlopeOp>(relative.getTable(), relative.getBeyondAttr(),
+                                          relative.getLogAttr(), relative.getTwoSidedAttr());
+    auto byLag = gradients.create<AttendOp>(
+        times(slope.slopeQuery, rows, slope.factor), times(slope.slopeKey, columns, 1), value,
+        /*local_query=*/Value(), /*local_key=*/Value(), attend.getDecay(),
+        /*initial_state=*/Value(), /*initial_normalizer=*/Value(), /*block_states=*/Value(),
+        /*products=*/Value(), /*state=*/Value(), attend.getMaskAttr(),
+        NormalizerAttr::getNone(entry.getContext()), attend.getScoreScaleAttr(),
+        attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(), attend.getGroupingAttr(),
+        /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
+        /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
+        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr());
+    gradients.addToWeight(relative.getTable(), byLag.getOutput());
+  }
+  return success();
+}
+
 LogicalResult BackwardEntry::visit(AttendOp attend) {
   if (!active.contains(attend.getOutput()))
     return success();
@@ -253,6 +322,8 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
     for (auto [leaf, gradient] : llvm::zip(leaves, results))
       gradients.addTo(leaf, gradient);
   };
+  if (failed(addLags(attend, dN, dZ)))
+    return failure();
   addLeaves(queryLeaves, op.getQueryLeafGradients());
   addLeaves(keyLeaves, op.getKeyLeafGradients());
   addLeaves(localQueryLeaves, op.getLocalQueryLeafGradients());

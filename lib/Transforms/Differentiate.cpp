@@ -60,8 +60,7 @@ static bool isGiven(AttentionOp attention, BlockArgument argument) {
         isa<FeatureType>(read.getType()))
       return true;
     return llvm::any_of(read->getUses(), [](OpOperand &inner) {
-      WeightMeaning meaning = meaningOf(inner);
-      return meaning == WeightMeaning::Frequencies || meaning == WeightMeaning::Lags;
+      return meaningOf(inner) == WeightMeaning::Frequencies;
     });
   });
 }
@@ -78,9 +77,6 @@ static LogicalResult checkNamed(AttentionOp attention, BlockArgument argument, S
         cast<RankedTensorType>(argument.getType()).getRank() == 3)
       return read.emitOpError("has no gradient: '")
              << name << "' is a table of positions, and sums over the batch are not supported";
-    for (OpOperand &inner : read->getUses())
-      if (meaningOf(inner) == WeightMeaning::Lags)
-        return inner.getOwner()->emitOpError("has no gradient yet for its table '") << name << "'";
   }
   return success();
 }

@@ -319,6 +319,8 @@ private:
       return it == leaves.end() ? Value() : Value(results[it - leaves.begin()]);
     };
     for (const ScoreSlope &slope : scoreSlopes(builder, op.getLoc(), pairs.query, pairs.key)) {
+      if (slope.query.getDefiningOp<RelativeOp>())
+        continue; // a score without vectors
       Value weighted = times(slope.slopeQuery, rows, slope.factor);
       Value partners = times(slope.slopeKey, columns, 1);
       Value ofQuery = result(pairs.queryLeaves, pairs.ofQueryLeaves, slope.query);

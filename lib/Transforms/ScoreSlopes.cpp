@@ -93,8 +93,6 @@ void SlopeWalk::visit(Value query, Value key, ArrayRef<Value> queries, ArrayRef<
                       double factor) {
   query = peel(query, factor);
   key = peel(key, factor);
-  if (query.getDefiningOp<RelativeOp>())
-    return; // no leaf: nobody asks for the slope in a number of the table
   ValueRange queryParts = partsOf(query), keyParts = partsOf(key);
   if (queryParts.empty() || keyParts.empty()) {
     places.push_back({query, key, product(queries), product(keys), factor});

@@ -30,8 +30,8 @@ struct ScoreSlope {
 bool hasScoreSlopes(mlir::Value vector);
 
 /// The slopes of the score of `query` and `key`, which have one structure, in those of all pairs of
-/// leaves that meet in it: each pair once, or as often as its slopes have too many parts for one
-/// score.
+/// leaves, or of equal `relative` ops, that meet in it: each pair once, or as often as its slopes
+/// have too many parts for one score.
 llvm::SmallVector<ScoreSlope> scoreSlopes(mlir::OpBuilder &builder, mlir::Location loc,
                                           mlir::Value query, mlir::Value key);
 

@@ -302,6 +302,51 @@ polyattn.attention @relative_signed(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>
 
 // -----
 
+polyattn.attention @slope_as_query(%q: tensor<?x?x?x4xf32>, %t: tensor<?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x4xf32> -> 4
+  // expected-error@+1 {{C2: only attends take it, as value, but polyattn.attend uses it}}
+  %s = relative_slope %c {beyond = last} : 4
+  %o = attend query %s key %a value %a causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @slope_normalized(%q: tensor<?x?x?x4xf32>, %t: tensor<?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x4xf32> -> 4
+  %s = relative_slope %c {beyond = last} : 4
+  // expected-error@+1 {{C22: a `relative_slope` as value needs `normalize <none>`, and no state, `products`, `of_keys` or local vectors}}
+  %o = attend query %a key %a value %s causal normalize <bias, bias = 1.0> {signed_scores} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @slope_returned(%q: tensor<?x?x?x4xf32>, %t: tensor<?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x4xf32> -> 4
+  %s = relative_slope %c {beyond = last} : 4
+  // expected-error@+1 {{C22: only the gradient of a table takes its rows by lag, but polyattn.return uses them}}
+  %o = attend query %a key %a value %s causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @slope_two_sided(%q: tensor<?x?x?x4xf32>, %t: tensor<?x5xf32>) -> (d_t: tensor<?x5xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x5xf32> -> 5
+  %s = relative_slope %c {beyond = last, two_sided} : 5
+  // expected-error@+1 {{C21: a two-sided table of lags is for the mask full}}
+  %o = attend query %a key %a value %s causal normalize <none> : [4], [4], [5]
+  %d = weight_gradient %o : [5]
+  return %d : 5
+}
+
+// -----
+
 polyattn.attention @one_row(%q: tensor<?x?x?x1xf32>, %w: tensor<?x1x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x1xf32> -> [1]
   // expected-error@+1 {{C1: 'tensor<?x1x4xf32>' cannot be read as '!polyattn.weight<1x4>': it is a vector for each position; a weight of one row for each head is a vector, 'tensor<?x4xf32>'}}

@@ -198,8 +198,12 @@ void TileWriter::rearrange() {
   switch (choices.below(7)) {
   case 5: {
     const Tile *column = find(0, 1);
-    if (!column)
+    if (!column || choices.chance(40)) {
+      add(a.rows + a.columns - 1, 1,
+          "tile.diagonal_sums " + a.name + (choices.chance(50) ? " {transposed}" : "") + " : " +
+              a.type() + " -> ");
       return;
+    }
     int64_t columns = choices.between(1, column->rows);
     add(column->rows + 1 - columns, columns,
         "tile.toeplitz " + column->name + (choices.chance(50) ? " {transposed}" : "") + " : " +

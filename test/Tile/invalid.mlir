@@ -617,3 +617,12 @@ tile.kernel @toeplitz_row attributes {arg_names = ["x"], num_inputs = 1} {
   // expected-error @below {{expected a column of 3 numbers}}
   %t = tile.toeplitz %c : !tile.tile<1x3xf32> -> !tile.tile<2x2xf32>
 }
+
+// -----
+
+tile.kernel @diagonal_sums attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+  %c = tile.constant 1.0 : !tile.tile<2x3xf32>
+  // expected-error @below {{expected a column of 4 numbers, one for each diagonal of '!tile.tile<2x3xf32>', got '!tile.tile<5x1xf32>'}}
+  %t = tile.diagonal_sums %c : !tile.tile<2x3xf32> -> !tile.tile<5x1xf32>
+}

@@ -75,6 +75,10 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   %toeplitz = tile.toeplitz %max : !tile.tile<4x1xf32> -> !tile.tile<3x2xf32>
   // CHECK: toeplitz %{{.*}} {transposed} : <4x1xf32> -> <1x4xf32>
   %ascending = tile.toeplitz %max {transposed} : !tile.tile<4x1xf32> -> !tile.tile<1x4xf32>
+  // CHECK: diagonal_sums %{{.*}} : <4x8xf32> -> <11x1xf32>
+  %diagonals = tile.diagonal_sums %y : !tile.tile<4x8xf32> -> !tile.tile<11x1xf32>
+  // CHECK: diagonal_sums %{{.*}} {transposed} : <4x8xf32> -> <11x1xf32>
+  %reversed = tile.diagonal_sums %y {transposed} : !tile.tile<4x8xf32> -> !tile.tile<11x1xf32>
   // CHECK: slice %{{.*}}[%{{.*}}, %{{.*}}] : <4x8xf32> -> <2x4xf32>
   %slice = tile.slice %y[%c0, %c1] : !tile.tile<4x8xf32> -> !tile.tile<2x4xf32>
   // CHECK: concat %{{.*}}, %{{.*}} : !tile.tile<2x4xf32>, !tile.tile<1x4xf32> -> <3x4xf32>

@@ -47,6 +47,8 @@ StateProgram *AttendProgram::getState() const {
 
 Accumulators AttendProgram::zeroAccumulators(TileBuilder &b) const {
   Accumulators accumulators;
+  if (op.getLagSlope()) // whose sums are not of rows
+    return accumulators;
   accumulators.numerator = b.constant(context.block, valueWidth, 0);
   if (normalized())
     accumulators.denominator = b.constant(context.block, 1, 0);
@@ -240,7 +242,8 @@ BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, cons
                        FeatureBlocks(state ? state->getKeyPlan() : kNone,
                                      state ? state->getKeyWeights() : std::vector<double>())};
   if (context.isOrdered()) {
-    vectors.values = vectors.keys.rowMajor(op.getValue());
+    if (!op.getLagSlope())
+      vectors.values = vectors.keys.rowMajor(op.getValue());
     vectors.decay = gates.inBlock(b, span.position, span.valid);
   }
   if (state && !contracted) {

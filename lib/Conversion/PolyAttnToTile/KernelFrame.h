@@ -138,10 +138,9 @@ public:
     return VectorProgram(builder, weights, batch, kvHead, rows, columns);
   }
 
-  /// The diagonals of `first` and the next lags, in a table of the program's query head.
-  mlir::Value diagonals(TileBuilder &builder, RelativeOp op, mlir::Value first, int64_t count,
-                        int64_t longest) {
-    return lags.diagonals(builder, weights, op, headOf(/*queries=*/true), first, count, longest);
+  /// The scores of all lags, by a table of the program's query head.
+  mlir::Value lagScores(TileBuilder &builder, RelativeOp op, const LagRows &rows) {
+    return lags.get(builder, weights, op, headOf(/*queries=*/true), rows);
   }
 
   mutable tile::KernelOp kernel; // its accessors are not const

@@ -172,6 +172,8 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
   loadImported(b, queries, span);
   llvm::DenseMap<Value, RowFactors> factorsOf;
   for (auto [attend, sum] : llvm::zip(info.attends, accumulators)) {
+    if (AttendOp(attend).getLagSlope())
+      continue; // has no rows
     Value factors = AttendOp(attend).getRowFactors();
     Value output =
         normalize(b, attend, context, sum, span, factors ? &factorsOf[factors] : nullptr);

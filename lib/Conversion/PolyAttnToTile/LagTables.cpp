@@ -10,45 +10,75 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// Rows before the table, and as many after it. Diagonals that are all beyond the table are then
-/// read from these, with as many to spare on either side: code for several elements at a time may
-/// look at some that it does not use.
-static int64_t marginOf(int64_t longest) { return 2 * longest; }
+/// Code for several columns at a time reads so many numbers of a diagonal tile at most.
+static constexpr int64_t kLanes = 16;
+
+LagRows LagRows::of(AttendOp attend, const LagTable &lags) {
+  return {lags, 2 * std::max(int64_t(attend.getScheduleAttr().getBlock()), kLanes)};
+}
+
+Value LagRows::rowOf(TileBuilder &b, Value lag) const {
+  Value row = b.addIndex(lag, b.index(margin() + lags.origin));
+  row = arith::MaxSIOp::create(b, row, b.index(margin() - longest));
+  return b.minIndex(row, b.index(margin() + lags.count));
+}
+
+static Value exponential(TileBuilder &b, Value tile) {
+  return b.map(tile, [](ElementBuilder &e, ValueRange in) -> Value {
+    return math::ExpOp::create(e, in[0]);
+  });
+}
 
 Value LagTables::get(TileBuilder &b, WeightTiles &weights, RelativeOp op, Value head,
-                     int64_t longest) {
+                     const LagRows &rows) {
   Value table = weights.get(b, op.getTable(), head);
   Value &buffer = buffers[{op.getResult(), table}];
   if (buffer)
     return buffer;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(table);
-  if (op.getLog())
-    table = b.map(table, [](ElementBuilder &e, ValueRange in) -> Value {
-      return math::ExpOp::create(e, in[0]);
-    });
-  int64_t count = op.getCount(), margin = marginOf(longest);
-  buffer = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), count + 2 * margin, 1),
-                                  /*persistent=*/false);
-  tile::WriteOp::create(b, table, buffer, b.index(margin));
-  if (op.getBeyond() == Beyond::Zero)
+  if (rows.lags.isLog)
+    table = exponential(b, table);
+  buffer = createLagSums(b, rows);
+  tile::WriteOp::create(b, table, buffer, b.index(rows.margin()));
+  if (!rows.lags.repeatsLast)
     return buffer; // buffers begin with zeros
   auto repeat = [&](int64_t place, int64_t row) {
     Value number = b.slice(table, b.index(place), 1);
-    tile::WriteOp::create(b, b.add(b.constant(margin, 1, 0), number), buffer, b.index(row));
+    tile::WriteOp::create(b, b.add(b.constant(rows.margin(), 1, 0), number), buffer, b.index(row));
   };
   repeat(0, 0);
-  repeat(count - 1, margin + count);
+  repeat(rows.lags.count - 1, rows.margin() + rows.lags.count);
   return buffer;
 }
 
-Value LagTables::diagonals(TileBuilder &b, WeightTiles &weights, RelativeOp op, Value head,
-                           Value first, int64_t count, int64_t longest) {
-  Value buffer = get(b, weights, op, head, longest);
-  int64_t margin = marginOf(longest);
-  // Where all lags are beyond the table it does not matter by how much.
-  Value row = b.addIndex(first, b.index(margin + op.getOrigin()));
-  row = arith::MaxSIOp::create(b, row, b.index(margin - longest));
-  row = b.minIndex(row, b.index(margin + op.getCount()));
-  return tile::ReadOp::create(b, b.tileType(count, 1), buffer, row);
+Value polyattn::createLagSums(TileBuilder &b, const LagRows &rows) {
+  return tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), rows.count(), 1),
+                                /*persistent=*/false);
+}
+
+/// What lags beyond the table have adds to its first and its last number.
+static Value addBeyond(TileBuilder &b, Value own, Value sums, const LagRows &rows) {
+  auto total = [&](int64_t row) {
+    Value part = tile::ReadOp::create(b, b.tileType(rows.margin(), 1), sums, b.index(row));
+    return b.reduceRows(part);
+  };
+  int64_t count = rows.lags.count;
+  Value before = total(0), after = total(rows.margin() + count);
+  if (count == 1)
+    return b.add(b.add(own, before), after);
+  SmallVector<Value> parts = {b.add(b.slice(own, b.index(0), 1), before)};
+  if (count > 2)
+    parts.push_back(b.slice(own, b.index(1), count - 2));
+  parts.push_back(b.add(b.slice(own, b.index(count - 1), 1), after));
+  return b.concat(parts);
+}
+
+Value polyattn::foldLagSums(TileBuilder &b, WeightTiles &weights, Value head, Value sums,
+                            const LagRows &rows) {
+  Value own = tile::ReadOp::create(b, b.tileType(rows.lags.count, 1), sums, b.index(rows.margin()));
+  if (rows.lags.repeatsLast)
+    own = addBeyond(b, own, sums, rows);
+  // d exp(x) = exp(x) dx.
+  return rows.lags.isLog ? b.mul(own, exponential(b, weights.get(b, rows.lags.table, head))) : own;
 }

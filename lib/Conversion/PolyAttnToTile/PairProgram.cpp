@@ -7,39 +7,94 @@
 
 #include "PairProgram.h"
 #include "ScoreProgram.h"
+#include "WeightSums.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace polyattn;
 
-/// Code for several columns at a time reads so many numbers of a diagonal tile at most.
-static constexpr int64_t kLanes = 16;
+/// A pair of blocks, by the lags of its diagonals. With `of_keys` rows are keys, and lags go the
+/// other way; so do distances under the anticausal mask.
+struct PairProgram::Diagonals {
+  PairProgram &pairs;
+  TileBuilder &b;
+  int64_t rows, columns;
+  Value distance; // index: from the first column to the first row
 
-/// The scores of a table, whose diagonals are the lags from the last key to the first row and on.
-/// With `of_keys` rows are keys, and lags go the other way; so do distances under the anticausal
-/// mask.
+  Diagonals(PairProgram &pairs, TileBuilder &b, const VectorProgram &queries,
+            const VectorProgram &keys)
+      : pairs(pairs), b(b), rows(queries.getColumns()), columns(keys.getColumns()),
+        distance(b.subIndex(queries.getRows().rowOfCall, keys.getRows().rowOfCall)) {}
+
+  tile::TileType tileType() { return b.tileType(rows, columns); }
+  tile::TileType columnType() { return b.tileType(rows + columns - 1, 1); }
+  /// The row of a buffer where the diagonals begin.
+  Value firstRow(const LagRows &lags, bool transposed) {
+    Value origin = transposed ? b.subIndex(b.index(0), distance) : distance;
+    return lags.rowOf(b, b.subIndex(origin, b.index((transposed ? rows : columns) - 1)));
+  }
+  /// Whether lags of the table go from rows to columns.
+  bool isTransposed() {
+    return pairs.op.getMask() == Mask::Anticausal ||
+           (pairs.op.getMask() == Mask::Full && pairs.op.getOfKeys());
+  }
+  /// Whether the table has distances, and rows see columns on both sides.
+  bool hasBothSides(const LagTable &lags) {
+    return pairs.op.getMask() == Mask::Full && !lags.isTwoSided;
+  }
+  /// `behind` where the row is before the column, `before` elsewhere.
+  Value choose(Value before, Value behind) {
+    Value row = b.transpose(tile::IotaOp::create(b, b.tileType(1, rows), distance));
+    Value column = tile::IotaOp::create(b, b.tileType(1, columns), b.index(0));
+    return b.map({before, behind, row, column}, [](ElementBuilder &e, ValueRange in) {
+      return e.select(e.less(in[2], in[3]), in[1], in[0]);
+    });
+  }
+};
+
 Value PairProgram::lagScores(TileBuilder &b, RelativeOp relative, const VectorProgram &queries,
                              const VectorProgram &keys) {
-  int64_t rows = queries.getColumns(), columns = keys.getColumns();
-  int64_t longest = std::max({rows, columns, int64_t(op.getScheduleAttr().getBlock()), kLanes});
-  Value distance = b.subIndex(queries.getRows().rowOfCall, keys.getRows().rowOfCall);
+  Diagonals pair(*this, b, queries, keys);
+  LagRows lags = LagRows::of(op, relative.getLags());
+  Value buffer = context.frame.lagScores(b, relative, lags);
   auto toeplitz = [&](bool transposed) -> Value {
-    Value origin = transposed ? b.subIndex(b.index(0), distance) : distance;
-    Value first = b.subIndex(origin, b.index((transposed ? rows : columns) - 1));
-    Value diagonals = context.frame.diagonals(b, relative, first, rows + columns - 1, 2 * longest);
-    return tile::ToeplitzOp::create(b, b.tileType(rows, columns), diagonals, transposed);
+    Value diagonals =
+        tile::ReadOp::create(b, pair.columnType(), buffer, pair.firstRow(lags, transposed));
+    return tile::ToeplitzOp::create(b, pair.tileType(), diagonals, transposed);
   };
-  bool isFull = op.getMask() == Mask::Full;
-  if (!isFull)
-    return toeplitz(/*transposed=*/op.getMask() == Mask::Anticausal);
-  if (relative.getTwoSided())
-    return toeplitz(/*transposed=*/op.getOfKeys());
-  // The table has distances: of rows before the column they run the other way.
-  Value row = b.transpose(tile::IotaOp::create(b, b.tileType(1, rows), distance));
-  Value column = tile::IotaOp::create(b, b.tileType(1, columns), b.index(0));
-  return b.map({toeplitz(false), toeplitz(true), row, column},
-               [](ElementBuilder &e, ValueRange in) {
-                 return e.select(e.less(in[2], in[3]), in[1], in[0]);
-               });
+  if (pair.hasBothSides(lags.lags))
+    return pair.choose(toeplitz(/*transposed=*/false), toeplitz(/*transposed=*/true));
+  return toeplitz(pair.isTransposed());
+}
+
+/// Adds scores to those of their lags. Rows and columns past the end are no pairs.
+void PairProgram::addByLag(TileBuilder &b, Value scores, const VectorProgram &queries,
+                           const VectorProgram &keys) {
+  Diagonals pair(*this, b, queries, keys);
+  LagRows lags = LagRows::of(op, op.getLagSlope().getLags());
+  auto count = [&](Value number) -> Value {
+    return tile::IotaOp::create(b, b.tileType(1, 1), number);
+  };
+  Value row = b.transpose(tile::IotaOp::create(b, b.tileType(1, pair.rows), b.index(0)));
+  Value column = tile::IotaOp::create(b, b.tileType(1, pair.columns), b.index(0));
+  scores = b.map({scores, row, column, count(queries.getRows().valid), count(keys.getRows().valid)},
+                 [](ElementBuilder &e, ValueRange in) {
+                   Value inside =
+                       arith::AndIOp::create(e, e.less(in[1], in[3]), e.less(in[2], in[4]));
+                   return e.select(inside, in[0], e.constant(0));
+                 });
+  Value buffer = context.weightSums->lagSumsOf(op);
+  auto add = [&](Value scores, bool transposed) {
+    Value first = pair.firstRow(lags, transposed);
+    Value sums = tile::DiagonalSumsOp::create(b, pair.columnType(), scores, transposed);
+    Value old = tile::ReadOp::create(b, pair.columnType(), buffer, first);
+    tile::WriteOp::create(b, b.add(old, sums), buffer, first);
+  };
+  if (!pair.hasBothSides(lags.lags))
+    return add(scores, pair.isTransposed());
+  Value none = b.constant(pair.rows, pair.columns, 0);
+  add(pair.choose(scores, none), /*transposed=*/false);
+  add(pair.choose(none, scores), /*transposed=*/true);
 }
 
 Value PairProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
@@ -74,20 +129,22 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, 
                             Accumulators &accumulators, KeySource source) {
   prepareScores(local ? op.getLocalQuery() : op.getQuery(), local ? op.getLocalKey() : op.getKey(),
                 queries);
-  SmallVector<Value> carried = {accumulators.numerator};
-  if (accumulators.denominator)
-    carried.push_back(accumulators.denominator);
-  if (accumulators.largest)
-    carried.push_back(accumulators.largest);
-  if (between)
-    carried.push_back(between);
-  auto unpack = [](ValueRange values, Accumulators &accumulators, Value &between) {
-    accumulators.numerator = values.front();
-    size_t next = 1;
-    for (Value *value : {&accumulators.denominator, &accumulators.largest, &between})
-      if (*value)
-        *value = values[next++];
+  auto partsOf = [](Accumulators &accumulators, Value &between) {
+    SmallVector<Value *> parts;
+    for (Value *part :
+         {&accumulators.numerator, &accumulators.denominator, &accumulators.largest, &between})
+      if (*part)
+        parts.push_back(part);
+    return parts;
   };
+  auto pack = [&](Accumulators &accumulators, Value &between) {
+    return llvm::map_to_vector(partsOf(accumulators, between), [](Value *part) { return *part; });
+  };
+  auto unpack = [&](ValueRange values, Accumulators &accumulators, Value &between) {
+    for (auto [part, value] : llvm::zip(partsOf(accumulators, between), values))
+      *part = value;
+  };
+  SmallVector<Value> carried = pack(accumulators, between);
 
   // The last block is shorter where a run is no multiple of the block, as where another attend asks
   // for shorter blocks, and where the cache holds part of a run.
@@ -103,7 +160,7 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, 
     unpack(in, inner, distance);
     Value bound = sweep.isWhole ? Value() : span.valid;
     VectorProgram keys = context.keyVectors(b, span.position, span.valid, source);
-    Value values = keys.rowMajor(op.getValue());
+    Value values = op.getLagSlope() ? Value() : keys.rowMajor(op.getValue());
     PairDecay pair;
     if (blockDecay) {
       BlockDecay theirs = gates.inBlock(b, span.position, span.valid, source);
@@ -116,13 +173,12 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, 
       });
       distance = b.add(distance, theirs.total(b));
     }
-    add(b, inner, scores(b, queries, keys, local, tile::Triangle::None, pair), values,
-        tile::Triangle::None, bound);
-    TileBuilder::Values out = {inner.numerator};
-    for (Value value : {inner.denominator, inner.largest, distance})
-      if (value)
-        out.push_back(value);
-    return out;
+    Value weights = scores(b, queries, keys, local, tile::Triangle::None, pair);
+    if (op.getLagSlope())
+      addByLag(b, weights, queries, keys);
+    else
+      add(b, inner, weights, values, tile::Triangle::None, bound);
+    return TileBuilder::Values(pack(inner, distance));
   };
   unpack(sweep.forBlocks(b, carried, perBlock), accumulators, between);
 }
@@ -178,7 +234,9 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
                       : scores(b, queries, keys, isLocal(), context.triangle(), pairs);
   // Before the diagonal there is no key past the end.
   Value bound = context.isForwards() ? Value() : span.valid;
-  if (op.getProducts())
+  if (op.getLagSlope())
+    addByLag(b, diagonal, queries, keys);
+  else if (op.getProducts())
     addDiagonalWithProducts(b, queries, accumulators, diagonal, values, bound);
   else
     add(b, accumulators, diagonal, values, context.triangle(), bound);

@@ -37,8 +37,11 @@ public:
   void prepare(VectorProgram &queries);
 
 private:
+  struct Diagonals;
   mlir::Value lagScores(TileBuilder &builder, RelativeOp relative, const VectorProgram &queries,
                         const VectorProgram &keys);
+  void addByLag(TileBuilder &builder, mlir::Value scores, const VectorProgram &queries,
+                const VectorProgram &keys);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
                      tile::Triangle triangle, const PairDecay &decay);
   void add(TileBuilder &builder, Accumulators &accumulators, mlir::Value scores, mlir::Value values,

@@ -80,3 +80,7 @@ Value polyattn::emit(VectorProgram &program, RopeOp op) {
 Value polyattn::emit(VectorProgram &, RelativeOp) {
   llvm_unreachable("a score by distance has no vector (attend, C14)");
 }
+
+Value polyattn::emit(VectorProgram &, RelativeSlopeOp) {
+  llvm_unreachable("a slope by distance has no vector (relative_slope, C2)");
+}

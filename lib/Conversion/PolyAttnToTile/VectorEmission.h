@@ -40,6 +40,7 @@ mlir::Value emit(VectorProgram &program, SoftmaxOp op);
 // PositionEmission.cpp
 mlir::Value emit(VectorProgram &program, RopeOp op);
 mlir::Value emit(VectorProgram &program, RelativeOp op);
+mlir::Value emit(VectorProgram &program, RelativeSlopeOp op);
 
 } // namespace polyattn
 

@@ -26,12 +26,25 @@ static bool isVector(WeightGradientOp op) { return isVector(op.getType()); }
 // In a program
 //===----------------------------------------------------------------------===//
 
+/// The attend whose rows are scores by lag; null for other vectors.
+static AttendOp attendByLag(Value gradient) {
+  auto attend = gradient.getDefiningOp<AttendOp>();
+  return attend && attend.getLagSlope() ? attend : AttendOp();
+}
+
+static LagRows rowsOfLags(AttendOp attend) {
+  return LagRows::of(attend, attend.getLagSlope().getLags());
+}
+
 WeightSums::WeightSums(TileBuilder &b, ArrayRef<WeightSum> sums, unsigned first)
     : sums(sums), first(first) {
   for (const WeightSum &sum : sums) {
     auto [rows, columns] = shapeOf(sum);
     auto type = tile::BufferType::get(b.getContext(), rows, columns);
     buffers.push_back(tile::BufferOp::create(b, type, /*persistent=*/false));
+    for (Value dy : WeightGradientOp(sum.gradient).getGradients())
+      if (AttendOp attend = attendByLag(dy))
+        lagSums[attend] = createLagSums(b, rowsOfLags(attend));
   }
 }
 
@@ -40,6 +53,8 @@ void WeightSums::add(TileBuilder &b, VectorProgram &vectors, Value valid) const 
   for (auto [sum, buffer] : llvm::zip(sums, buffers))
     for (auto [term, dy] : llvm::enumerate(sum.gradient.getGradients())) {
       WeightGradientOp op = sum.gradient;
+      if (attendByLag(dy))
+        continue; // pairs have added to it
       if (isVector(op)) {
         Value column = vectors.full(dy);
         Value old =
@@ -54,7 +69,7 @@ void WeightSums::add(TileBuilder &b, VectorProgram &vectors, Value valid) const 
     }
 }
 
-void WeightSums::store(TileBuilder &b, const KernelFrame &frame) const {
+void WeightSums::store(TileBuilder &b, KernelFrame &frame) const {
   Value zero = b.index(0);
   for (auto [i, sum, buffer] : llvm::enumerate(sums, buffers)) {
     auto [rows, columns] = shapeOf(sum);
@@ -63,6 +78,10 @@ void WeightSums::store(TileBuilder &b, const KernelFrame &frame) const {
     if (!isVector(sum.gradient))
       at.push_back(zero);
     Value tile = tile::ReadOp::create(b, b.tileType(rows, columns), buffer, zero);
+    for (Value dy : WeightGradientOp(sum.gradient).getGradients())
+      if (AttendOp attend = attendByLag(dy))
+        tile = b.add(tile, foldLagSums(b, frame.weights, frame.programHead, lagSumsOf(attend),
+                                       rowsOfLags(attend)));
     tile::StoreOp::create(b, tile, frame.workspace(first + i), at, Value(), /*row_dim=*/2,
                           /*col_dim=*/isVector(sum.gradient) ? -1 : 3);
   }

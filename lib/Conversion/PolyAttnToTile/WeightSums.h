@@ -29,10 +29,12 @@ public:
     return mlir::memref::DimOp::create(builder, frame.workspace(first), builder.index(0));
   }
 
+  /// The buffer to which the pairs of an attend add what they have of each lag.
+  mlir::Value lagSumsOf(AttendOp attend) const { return lagSums.lookup(attend); }
   /// Adds the first `valid` positions of a block.
   void add(TileBuilder &builder, VectorProgram &vectors, mlir::Value valid) const;
   /// Stores the sums of the program, each in a workspace of its own.
-  void store(TileBuilder &builder, const KernelFrame &frame) const;
+  void store(TileBuilder &builder, KernelFrame &frame) const;
 
   /// The workspaces of a kernel's sums, [parts, heads] of each: those of its body and then of the
   /// region `beside`, or of the kernel that adds up groups of heads.
@@ -45,6 +47,7 @@ private:
   llvm::ArrayRef<WeightSum> sums;
   unsigned first;
   llvm::SmallVector<mlir::Value> buffers;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> lagSums; // by attends of gradients of tables
 };
 
 /// The kernel that adds up what programs have stored, some rows of all weights in each program.

@@ -215,6 +215,7 @@ private:
                         const TileMemory &destination, Offset endRow);
   Vectors inputTile(mlir::Value value, const RegisterTile &tile);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
+  void lowerDiagonalSums(tile::DiagonalSumsOp sums);
   void lowerSelectRows(tile::SelectRowsOp select);
   void lowerTranspose(tile::TransposeOp transpose);
   void lowerConcat(tile::ConcatOp concat);

@@ -317,6 +317,10 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         lowerCumulativeSum(sum);
         return success();
       })
+      .Case([&](DiagonalSumsOp sums) {
+        lowerDiagonalSums(sums);
+        return success();
+      })
       .Case([&](SelectRowsOp select) {
         lowerSelectRows(select);
         return success();

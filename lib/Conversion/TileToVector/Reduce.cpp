@@ -228,3 +228,36 @@ void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
     });
   });
 }
+
+/// Row by row, each a run of diagonals, in their order or the other way round.
+void KernelLowering::lowerDiagonalSums(DiagonalSumsOp sums) {
+  if (sums.getResult().use_empty())
+    return;
+  TileMemory source = storageOf(sums.getSource()), destination = allocateFor(sums.getResult());
+  TileType type = sums.getSource().getType();
+  bool ascends = sums.getTransposed();
+  Value zero = e.zero(destination.element);
+  e.loop(0, e.padded(destination.rows), e.width(),
+         [&](Offset i) { e.store(zero, destination.base, e.add(destination.offset, i)); });
+  SmallVector<int64_t> reversed = llvm::to_vector(llvm::reverse(llvm::seq(e.width())));
+  int64_t whole = type.getColumns() / e.width() * e.width();
+  e.loop(0, type.getRows(), 1, [&](Offset row) {
+    auto diagonalOf = [&](int64_t column) {
+      return e.add(ascends ? e.sub(column, row) : e.sub(row, column), sums.getOrigin());
+    };
+    for (int64_t column = 0; column < whole; column += e.width()) {
+      Value run = e.loadVector(source.element, source.base, address(source, row, column));
+      Offset first = diagonalOf(ascends ? column : column + e.width() - 1);
+      Offset place = address(destination, first, 0);
+      Value old = e.loadVector(destination.element, destination.base, place);
+      run = ascends ? run : e.shuffle(run, run, reversed);
+      e.store(arith::AddFOp::create(e, old, run), destination.base, place);
+    }
+    for (int64_t column = whole; column < type.getColumns(); ++column) {
+      Offset place = address(destination, diagonalOf(column), 0);
+      Value old = loadElement(destination, diagonalOf(column), 0);
+      Value element = loadElement(source, row, column);
+      e.store(arith::AddFOp::create(e, old, element), destination.base, place);
+    }
+  });
+}

@@ -383,6 +383,7 @@ private:
   /// Whether the elements of a row lie together in memory, or of a column.
   bool liesByRows(mlir::Value matrix);
   void lowerReduce(tile::ReduceOp reduce);
+  void lowerDiagonalSums(tile::DiagonalSumsOp sums);
   void lowerVectorProduct(tile::DotOp dot);
   void lowerVectorAccumulate(tile::AccumulateOp op);
 

@@ -173,6 +173,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
     }
     return TypeSwitch<Operation *, LogicalResult>(&op)
         .Case([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
+        .Case([&](DiagonalSumsOp sums) { return lowerDiagonalSums(sums), success(); })
         .Case([&](ConcatOp concat) { return lowerConcat(concat), success(); })
         .Case([&](ClusterSumOp sum) { return lowerClusterSum(sum); })
         .Default([&](Operation *) {

@@ -252,3 +252,29 @@ void KernelLowering::lowerVectorAccumulate(AccumulateOp op) {
     storeElements(storage, owned, arith::AddFOp::create(e, old, sum).getResult());
   });
 }
+
+/// The terms of a diagonal are its entries row by row, zero where it has none in a row.
+void KernelLowering::lowerDiagonalSums(DiagonalSumsOp sums) {
+  TileType type = sums.getSource().getType();
+  bool ascends = sums.getTransposed();
+  beginPhase();
+  Reduction reduction;
+  reduction.length = type.getRows();
+  reduction.alongLines = false;
+  reduction.terms = [&](Value diagonal, const Coordinates &rows) {
+    Values terms;
+    for (int64_t offset : rows.offsets) {
+      Value row = e.orZero(e.add(rows.base, offset)), distance = e.add(diagonal, -sums.getOrigin());
+      Value column = ascends ? e.createOrFold<arith::AddIOp>(row, distance)
+                             : e.createOrFold<arith::SubIOp>(row, distance);
+      Value last = e.i32(type.getColumns() - 1);
+      Value inside = e.createOrFold<arith::MinSIOp>(column, last);
+      inside = e.createOrFold<arith::MaxSIOp>(inside, e.i32(0));
+      Value term = evaluateAt(sums.getSource(), row, inside);
+      Value exists = e.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, column, inside);
+      terms.push_back(e.select(exists, term, e.f32(0)));
+    }
+    return terms;
+  };
+  reduceInto(sums.getResult(), reduction, [](Value, Value result) { return result; });
+}

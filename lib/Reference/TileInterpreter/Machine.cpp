@@ -77,8 +77,9 @@ LogicalResult Machine::runOp(Operation *op) {
             tile::AccumulateOp, tile::ConstantOp, tile::ConstantColumnOp, tile::IotaOp, tile::DotOp,
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp,
             tile::MonomialsOp, tile::ContractOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp,
-            tile::TransposeOp, tile::ToeplitzOp, memref::DimOp, memref::LoadOp, scf::ForOp,
-            scf::IfOp, tile::ProgramIdOp>([&](auto op) { return run(*this, op); })
+            tile::TransposeOp, tile::ToeplitzOp, tile::DiagonalSumsOp, memref::DimOp,
+            memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
+          [&](auto op) { return run(*this, op); })
       .Default(
           [&](Operation *op) { return runIndex(*this, op) ? success() : runScalar(*this, op); });
 }

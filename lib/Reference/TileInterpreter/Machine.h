@@ -136,6 +136,7 @@ mlir::LogicalResult run(Machine &machine, tile::ConcatOp op);
 mlir::LogicalResult run(Machine &machine, tile::SelectRowsOp op);
 mlir::LogicalResult run(Machine &machine, tile::TransposeOp op);
 mlir::LogicalResult run(Machine &machine, tile::ToeplitzOp op);
+mlir::LogicalResult run(Machine &machine, tile::DiagonalSumsOp op);
 
 // Elements.cpp
 mlir::LogicalResult run(Machine &machine, tile::MapOp op);

@@ -180,3 +180,12 @@ LogicalResult reference::run(Machine &machine, tile::ToeplitzOp op) {
     return diagonals.at(origin + (transposed ? c - r : r - c), 0);
   });
 }
+
+LogicalResult reference::run(Machine &machine, tile::DiagonalSumsOp op) {
+  const Matrix &source = machine.tile(op.getSource());
+  Matrix sums(op.getResult().getType());
+  for (int64_t r = 0; r < source.rows; ++r)
+    for (int64_t c = 0; c < source.columns; ++c)
+      sums.at(op.getOrigin() + (op.getTransposed() ? c - r : r - c), 0) += source.at(r, c);
+  return machine.bindTile(op.getResult(), {std::move(sums)});
+}

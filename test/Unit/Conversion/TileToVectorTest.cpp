@@ -609,6 +609,24 @@ TEST_P(TileToVector, Rearrangements) {
             },
             0, "toeplitz");
       }
+      for (bool transposed : {false, true}) {
+        TestTensor diagonals({m + n - 1, 1});
+        run(kernel(arguments, load("a", m, n) + "  %r = tile.diagonal_sums %at" +
+                                  (transposed ? " {transposed}" : "") + " : " + tile(m, n) +
+                                  " -> " + tile(m + n - 1, 1) + "\n" + store("r", m + n - 1, 1)),
+            {&a, &diagonals});
+        expect(
+            diagonals,
+            [&](int64_t d, int64_t) {
+              double sum = 0;
+              for (int64_t i = 0; i < m; ++i)
+                for (int64_t j = 0; j < n; ++j)
+                  if ((transposed ? j - i + m - 1 : i - j + n - 1) == d)
+                    sum += a.get({i, j});
+              return sum;
+            },
+            1e-5, "diagonal_sums");
+      }
       TestTensor first({1, n});
       run(kernel(arguments, load("a", m, n) + "  %f = tile.slice %at[%c0, %c0] : " + tile(m, n) +
                                 " -> " + tile(1, n) + "\n  %r, %low = tile.cumulative_sum %f : " +

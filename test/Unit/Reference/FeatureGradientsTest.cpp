@@ -75,7 +75,9 @@ template <typename... Ops> std::vector<std::string> namesOf(polyattn::detail::Op
     if (isFeatureOp)
       names.push_back(name.substr(name.find('.') + 1).str());
   };
-  (add(Ops::getOperationName(), Ops::template hasTrait<FeatureOpInterface::Trait>()), ...);
+  (add(Ops::getOperationName(), Ops::template hasTrait<FeatureOpInterface::Trait>() &&
+                                    !Ops::template hasTrait<OnlyInGradients>()),
+   ...);
   return names;
 }
 

@@ -101,6 +101,9 @@ TEST(Tile, Values) {
   std::string matrix = " : !tile.tile<4x1xf32> -> !tile.tile<2x3xf32>";
   expectNumbers(run(diagonals + matrix, 2, 3), {3, 2, 1, 4, 3, 2});
   expectNumbers(run(diagonals + " {transposed}" + matrix, 2, 3), {2, 3, 4, 1, 2, 3});
+  std::string ofDiagonals = " : !tile.tile<2x3xf32> -> !tile.tile<4x1xf32>";
+  expectNumbers(run("%y = tile.diagonal_sums %x" + ofDiagonals, 4, 1), {3, 8, 6, 4});
+  expectNumbers(run("%y = tile.diagonal_sums %x {transposed}" + ofDiagonals, 4, 1), {4, 6, 8, 3});
   expectNumbers(run("%y = tile.select_rows %x {rows = array<i64: 1, 1>}"
                     " : !tile.tile<2x3xf32> -> !tile.tile<2x3xf32>",
                     2, 3),

@@ -160,6 +160,8 @@ class Attention(nn.Module):
         if about.role == "gain":
             is_alone = sum(one.role == "gain" and one.shape == about.shape for one in arguments) == 1
             return torch.ones(shape, dtype=torch.float32) + (0 if is_alone else 0.1 * normal(shape)), True
+        if about.role == "lags":  # every distance alike
+            return torch.ones(shape, dtype=torch.float32), True
         if about.role == "vector":
             return torch.zeros(shape, dtype=torch.float32), True
         return normal(shape) * shape[-2] ** -0.5, True
@@ -184,6 +186,8 @@ class Attention(nn.Module):
         if name in self._constants:
             return self._constants.on(name, device)
         found: torch.Tensor | None = getattr(self, name, None)
+        if found is not None and any(one.name == name and one.role == "lags" for one in self.attention.signature.arguments):
+            return found.float()  # whatever the layer's dtype, tables are f32
         return found
 
     @torch.no_grad()

@@ -1,0 +1,134 @@
+"""Scores by the distance of positions against formulas written out in PyTorch's f64, rows and gradients."""
+
+from __future__ import annotations
+
+import pytest
+
+import polyattn
+from polyattn import builder as b
+from polyattn import library
+
+torch = pytest.importorskip("torch")
+pt = pytest.importorskip("polyattn.torch")
+
+
+def lag_scores(table, queries, keys, *, beyond, two_sided=False):
+    """c(i - j) of a table [H, n], as [H, T, Tk]."""
+    lag = torch.arange(queries)[:, None] - torch.arange(keys)
+    count = table.shape[-1]
+    place = lag + count // 2 if two_sided else lag.abs()
+    inside = place.clamp(0, count - 1)
+    found = table[:, inside]
+    return found if beyond == "last" else found * (place == inside)
+
+
+def attention(scores, v, causal, eps):
+    scores = scores.tril() if causal else scores
+    o = torch.einsum("bhij,bjhe->bihe", scores, v)
+    return o if eps is None else o / (scores.sum(-1) + eps).transpose(1, 2)[..., None]
+
+
+def by_elu(q, k):
+    phi = torch.nn.functional.elu
+    return torch.einsum("bihd,bjhd->bhij", phi(q) + 1, phi(k) + 1)
+
+
+def tensors(rng, *shapes):
+    return [torch.tensor(rng.standard_normal(shape)).float() for shape in shapes]
+
+
+@pytest.mark.parametrize("mask", ["causal", "full"])
+@pytest.mark.parametrize("beyond", ["last", "zero"])
+@pytest.mark.parametrize("distances", [1, 5, 40, 300])
+@pytest.mark.parametrize("length", [1, 63, 130])
+def test_rows_and_gradients(rng, mask, beyond, distances, length):
+    spec = library.relative(16, 24, feature_map="elu", mask=mask, beyond=beyond, distances=distances)
+    heads, causal = 3, mask == "causal"
+    numbers = distances if causal else 2 * distances - 1
+    given = tensors(rng, (2, length, heads, 16), (2, length, heads, 16), (2, length, heads, 24), (heads, numbers))
+    found = [x.clone().requires_grad_() for x in given]
+    expected = [x.double().requires_grad_() for x in given]
+    o = pt.load(spec)(*found)
+    q, k, v, table = expected
+    scores = lag_scores(table.exp(), length, length, beyond=beyond, two_sided=not causal) * by_elu(q, k)
+    rows = attention(scores, v, causal, 1e-6)
+    slopes = torch.randn_like(rows)
+    o.backward(slopes.float())
+    rows.backward(slopes)
+    torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
+    for mine, theirs in zip(found, expected):
+        size = theirs.grad.norm().clamp(min=1.0)  # of one position there are roundings only
+        assert (mine.grad.double() - theirs.grad).norm() < 2e-5 * size
+
+
+def test_a_table_of_all_heads_and_grouped_heads(rng):
+    """One table for all heads, distances on both sides, and keys of fewer heads."""
+    spec = library.relative(8, feature_map="squares", distances=20, mask="full", two_sided=False, per_head=False)
+    given = tensors(rng, (2, 50, 4, 8), (2, 50, 4, 8), (2, 50, 4, 8), (20,))
+    found = [x.clone().requires_grad_() for x in given]
+    q, k, v, table = (x.double().requires_grad_() for x in given)
+    o = pt.load(spec)(*found)
+    scores = lag_scores(table.exp()[None], 50, 50, beyond="last") * torch.einsum("bihd,bjhd->bhij", q, k) ** 2
+    rows = attention(scores, v, False, 1e-6)
+    o.sum().backward()
+    rows.sum().backward()
+    torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(found[3].grad.double(), table.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_sums_and_powers_of_scores_by_distance(rng):
+    """Definition 1.1 of Fast RoPE Attention, P(q^T W(i - j) k), for three places of W."""
+    places = ((0, 1), (2, 2), (3, 0))
+    spec = library.relative_rope(6, 10, places=places, distances=30)
+    q, k, v, *tables = given = tensors(rng, (1, 70, 2, 6), (1, 70, 2, 6), (1, 70, 2, 10), *[(2, 30)] * 3)
+    o = pt.load(spec)(*given)
+    sums = sum(
+        lag_scores(table.double(), 70, 70, beyond="zero") * torch.einsum("bih,bjh->bhij", q[..., i].double(), k[..., j].double())
+        for table, (i, j) in zip(tables, places)
+    )
+    first, second, third = (x**2 for x in (1.0134232833691079, 1.0554046585996855, 0.68509215015205138))
+    scores = first + second * sums + third * sums**2
+    torch.testing.assert_close(o.double(), attention(scores, v.double(), True, 0.0), rtol=1e-4, atol=1e-4)
+
+
+def test_packed_sequences_have_distances_of_their_own(rng):
+    spec = library.relative(8, feature_map="elu", distances=10)
+    q, k, v, table = tensors(rng, (1, 60, 2, 8), (1, 60, 2, 8), (1, 60, 2, 8), (2, 10))
+    attend = pt.load(spec)
+    packed = attend(q, k, v, table, cu_seqlens=torch.tensor([0, 25, 25, 60]))
+    for begin, end in ((0, 25), (25, 60)):
+        part = slice(begin, end)
+        torch.testing.assert_close(packed[:, part], attend(q[:, part], k[:, part], v[:, part], table), rtol=1e-5, atol=1e-6)
+
+
+def test_a_layer_learns_its_table(rng):
+    layer = pt.nn.Attention(library.relative(16, feature_map="elu", distances=32), 48, heads=3)
+    assert dict(layer.named_parameters())["b"].shape == (3, 32) and bool((layer.b == 1).all())
+    (x,) = tensors(rng, (2, 40, 48))
+    layer(x).square().mean().backward()
+    assert layer.b.grad.abs().sum() > 0
+    layer.bfloat16()
+    assert layer(x.bfloat16()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda q, c: b.relative(q, beyond="last"), "relative"),
+        (lambda q, c: b.relative(c, beyond="first"), "relative: beyond: expected one of zero, last, got 'first'"),
+        (lambda q, c: b.exp(b.relative(c, beyond="last")), "takes the features of a score by the distance of positions"),
+        (lambda q, c: b.relative(c, beyond="last", two_sided=True), "their number is odd; got 4"),
+    ],
+)
+def test_what_is_no_score_by_distance_is_refused(make, message):
+    def body(q, c):
+        x = b.tensor(make(q, c), q)
+        return b.attend(x, x, q, normalizer=b.none())
+
+    with pytest.raises(ValueError, match=message):
+        polyattn.compile(b.attention(body, arguments={"q": b.Sequence[8], "c": b.HeadWeight[4]}))
+
+
+def test_no_state_and_no_decoding():
+    with pytest.raises(ValueError, match="a score by the distance of positions has no features"):
+        polyattn.compile(library.relative(8, feature_map="elu"), direction="decode")
