@@ -57,8 +57,9 @@ def test_rows_and_gradients(rng, mask, beyond, distances, length):
     rows.backward(slopes)
     torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
     for mine, theirs in zip(found, expected):
-        size = theirs.grad.norm().clamp(min=1.0)  # of one position there are roundings only
-        assert (mine.grad.double() - theirs.grad).norm() < 2e-5 * size
+        # Where the denominator cancels what a number of the table does, roundings are left.
+        allowed = 2e-5 * theirs.grad.norm() + 1e-6 * slopes.norm()
+        assert (mine.grad.double() - theirs.grad).norm() < allowed
 
 
 def test_a_table_of_all_heads_and_grouped_heads(rng):
