@@ -53,6 +53,8 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   windows.reuseLater = true;
   passes.addPass(createFuseWindows(windows));
   passes.addPass(mlir::createCSEPass());
+  passes.addPass(createFuseLoops());
+  passes.addPass(mlir::createCSEPass());
   passes.addPass(createFoldFeatures());
   passes.addPass(createFoldTransposes());
   passes.addPass(mlir::createCSEPass());

@@ -42,6 +42,31 @@ def SinkLoads : Pass<"tile-sink-loads"> {
   }];
 }
 
+def FuseLoops : Pass<"tile-fuse-loops"> {
+  let summary = "loops over the same blocks of positions are one loop";
+  let description = [{
+    Two loops of one block with the same bounds and step, of which the second one needs nothing of the
+    first, and that compute an equal product or function:
+
+    ```mlir
+    %dq = scf.for %j = %c0 to %i step %c64 iter_args(%a = %zero) ... {
+      %s = tile.dot %q, %k ...
+    }
+    scf.for %j = %c0 to %i step %c64 {
+      %s = tile.dot %q, %k ...
+      ... // adds to a buffer
+    }
+    ```
+
+    become one, and `--cse` then computes their products once. Several attends of a kernel that go over
+    all pairs have such loops: gradients of keys and of values, of queries and of tables of distances.
+    Ops between the loops that the second one needs move before the first.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def NarrowLoads : Pass<"tile-narrow-loads"> {
   let summary = "programs of a cluster load their own parts of weights";
   let description = [{
