@@ -147,13 +147,6 @@ bool polyattn::isStateOrColumn(Value value, ArrayRef<int64_t> sizes) {
          (sizes.back() == 1 && isStateTensor(value, sizes.drop_back()));
 }
 
-SmallVector<int64_t, 2> AttendOp::initialStateSizes() {
-  SmallVector<int64_t, 2> sizes = {getKey().getType().getWidth(), getValue().getType().getWidth()};
-  if (getInitialTransposed())
-    std::swap(sizes[0], sizes[1]);
-  return sizes;
-}
-
 static LogicalResult verifyStates(AttendOp op) {
   bool isGiven = op.getInitialState() || op.getInitialNormalizer();
   if ((isGiven || op.getFinalState()) && !op.isOrdered())

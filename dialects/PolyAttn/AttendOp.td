@@ -144,8 +144,6 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     bool hasDecay() { return getDecay() || getDecayFactors(); }
     /// Whether each feature has a decay of its own.
     bool hasDecayOfFeatures();
-    /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
-    ::llvm::SmallVector<int64_t, 2> initialStateSizes();
     /// The state and, with a normalizer, its part of it; none where they are not asked for.
     ::mlir::ResultRange getFinalStates() {
       return getOthers().drop_back((getFactors() ? 1 : 0) + (keepsStates() ? 1 : 0) +

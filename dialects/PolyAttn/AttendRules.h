@@ -36,14 +36,17 @@ mlir::LogicalResult verifyInitialState(Op op, bool normalized, llvm::StringRef c
     return op.emitOpError(constraint) << ": an initial normalizer needs an initial state";
   if (!state)
     return mlir::success();
-  llvm::SmallVector<int64_t, 2> sizes = op.initialStateSizes();
+  int64_t width = op.getKey().getType().getWidth();
+  // After batch and head, [D, dv] or the transpose.
+  llvm::SmallVector<int64_t, 2> sizes = {width, op.getValue().getType().getWidth()};
+  if (op.getInitialTransposed())
+    std::swap(sizes[0], sizes[1]);
   if (!isStateOrColumn(state, sizes))
     return op.emitOpError(constraint) << ": expected an initial state tensor<?x?x" << sizes[0]
                                       << "x" << sizes[1] << "xf32>, got " << state.getType();
   if (normalized != bool(normalizer))
     return op.emitOpError(constraint) << ": an initial normalizer is given where, and only where, "
                                          "there is a normalizer";
-  int64_t width = op.getKey().getType().getWidth();
   if (normalizer && !isStateTensor(normalizer, {width}))
     return op.emitOpError(constraint) << ": expected an initial normalizer tensor<?x?x" << width
                                       << "xf32>, got " << normalizer.getType();

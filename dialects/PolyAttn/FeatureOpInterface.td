@@ -17,7 +17,7 @@ def PolyAttn_FeatureOpInterface : OpInterface<"FeatureOpInterface"> {
 
     Its meaning in f64 and its tiles stand where their levels are, in lib/Reference and
     lib/Conversion/PolyAttnToTile, one function per op that is chosen by the op's class
-    (FeatureOpDispatch.h): an op without one of them does not compile.
+    (OpDispatch.h): an op without one of them does not compile.
   }];
   let methods = [
     InterfaceMethod<

@@ -18,7 +18,7 @@ def PolyAttn_StateUpdateInterface : OpInterface<"StateUpdateInterface"> {
 
     The methods say what a state is made of, so that passes move, share and cut states of any op. What a
     transition does stands where its level is, in functions that are chosen by the op's class
-    (FeatureOpDispatch.h): a level that misses one for an op does not compile.
+    (OpDispatch.h): a level that misses one for an op does not compile.
 
     | level | what an op says there |
     |---|---|
@@ -60,14 +60,6 @@ def PolyAttn_StateUpdateInterface : OpInterface<"StateUpdateInterface"> {
     /// Whether the state, which belongs to a key head, is the sum over the query heads that it serves.
     bool isSumOfHeads() {
       return $_op.getOfKeys() && $_op.getGateHeads() != ::polyattn::GateHeads::Q;
-    }
-    /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
-    ::llvm::SmallVector<int64_t, 2> initialStateSizes() {
-      ::llvm::SmallVector<int64_t, 2> sizes = {$_op.getKey().getType().getWidth(),
-                                               $_op.getValue().getType().getWidth()};
-      if ($_op.getInitialTransposed())
-        std::swap(sizes[0], sizes[1]);
-      return sizes;
     }
     /// The sums.
     ::mlir::TypedValue<::polyattn::StateType> getSums() {

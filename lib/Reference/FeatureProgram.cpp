@@ -7,7 +7,7 @@
 
 #include "FeatureProgram.h"
 #include "Tape.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 #include <tuple>
 
 using namespace mlir;

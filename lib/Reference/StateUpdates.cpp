@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StateUpdates.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -34,20 +34,14 @@ struct Transition {
   int64_t i;
   State &state;
 
-  bool operator()(StateOp) const {
-    scaleAll(vectors, i, state);
-    return true;
-  }
-  bool operator()(ChannelStateOp) const {
-    scaleFeatures(vectors, i, state);
-    return true;
-  }
+  void operator()(StateOp) const { scaleAll(vectors, i, state); }
+  void operator()(ChannelStateOp) const { scaleFeatures(vectors, i, state); }
 };
 } // namespace
 
 void reference::applyTransition(StateUpdateInterface op, const HeadVectors &vectors, int64_t i,
                                 State &state) {
-  dispatch<bool>(op, Transition{vectors, i, state});
+  visitOp(op, Transition{vectors, i, state});
 }
 
 void reference::applyTransition(AttendOp op, const HeadVectors &vectors, int64_t i, State &state) {

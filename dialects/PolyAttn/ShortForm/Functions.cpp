@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/ShortForm/Functions.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementEmission.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -7,7 +7,7 @@
 
 #include "StateUpdate.h"
 #include "FeatureGates.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 
 using namespace mlir;
 using namespace polyattn;

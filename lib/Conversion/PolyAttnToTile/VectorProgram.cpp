@@ -9,7 +9,7 @@
 #include "ElementEmission.h"
 #include "VectorEmission.h"
 #include "dialects/PolyAttn/Dependencies.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 
 using namespace mlir;
 using namespace polyattn;

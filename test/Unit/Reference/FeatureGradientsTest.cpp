@@ -7,7 +7,7 @@
 
 #include "FeatureCases.h"
 #include "GradientChecks.h"
-#include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include "dialects/PolyAttn/OpDispatch.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
