@@ -35,13 +35,14 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     It is what gradients of keys are made of. `initial` is then the state after the last position, and
     `final_state` the one before the first, g_0 S_0.
 
-    `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per
-    head [Hg], or per token and feature [B, T, Hg, D]: g_i is then a vector that multiplies the rows of S
-    and the elements of z (gated linear attention, Yang et al. 2024, equation 3), and the score of a pair
-    is the sum over features of query, key and the numbers between. `decay_factors` is a list of g itself, one number per head. Hg is the
-    number of key heads, or of query heads with `gate_heads = q`. `grouping` says which
-    key head serves a query head h where the numbers of heads differ: h / (H / Hkv)
-    (`block`) or h mod Hkv (`interleaved`). Without it they may not differ.
+    `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per head [Hg],
+    or per token and feature [B, T, Hg, D]: g_i is then a vector that multiplies the rows of S and
+    the elements of z (gated linear attention, Yang et al. 2024, equation 3), and the score of a
+    pair is the sum over features of query, key and the numbers between. `decay_factors` is a list
+    of g itself, one number per head. Hg is the number of key heads, or of query heads with
+    `gate_heads = q`. `grouping` says which key head serves a query head h where the numbers of
+    heads differ: h / (H / Hkv) (`block`) or h mod Hkv (`interleaved`). Without it they may not
+    differ.
 
     `initial` gives S and z before position 0, `final_state` asks for them after the
     last one, in the order in which the key's structure lists its features. With `initial_transposed`

@@ -128,8 +128,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
       %phi_k = apply @elu(%k) : tensor<?x?x?x64xf32> -> [64]
       %values = read %v : tensor<?x?x?x64xf32> -> [64]
       %o = attend query %phi_q key %phi_k value %values
-          causal normalize <sum, eps = 1.0e-6>
-          {grouping = #polyattn.grouping<block>}
+          causal normalize <sum, eps = 1.0e-6> {grouping = block}
         : [64], [64], [64]
       return %o : [64]
     }

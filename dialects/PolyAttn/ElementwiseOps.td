@@ -72,7 +72,7 @@ def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", 
         g.mul({dy, g.create<GeluSlopeOp>(x, getForm())})}],
     "ofRectifierWithDip(x, /*lowest=*/-0.1701)"> {
   let description = [{
-    Example: `%y = polyattn.gelu %x {form = #polyattn.gelu_form<tanh>} : [256]`
+    Example: `%y = polyattn.gelu %x {form = tanh} : [256]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
 }
@@ -83,7 +83,7 @@ def PolyAttn_GeluSlopeOp : PolyAttn_FunctionOp<"gelu_slope", "the derivative of 
         g.refuse(*this, "has no derivative: second derivatives are not supported")}],
     "Bounds{-0.13, 1.13}"> {
   let description = [{
-    Example: `%y = polyattn.gelu_slope %x {form = #polyattn.gelu_form<tanh>} : [256]`
+    Example: `%y = polyattn.gelu_slope %x {form = tanh} : [256]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
   let element = [{

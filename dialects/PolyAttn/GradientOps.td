@@ -34,7 +34,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     C1: query and key have equal structures, and the value is as wide as dN.
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
     C3: local vectors come as a pair of equal structures, with the mask causal or anticausal and a block.
-    C4: a decay needs the mask causal or anticausal; it is a tensor or a list, not both.
+    C4: a decay needs the mask causal or anticausal; it is a tensor or a list, not both. Decays of
+        each feature, [B, T, Hg, D], are refused: they have no gradients yet.
     C5: states need the mask causal or anticausal; they are f32 of shape [B, H, D, dv], where a last dimension
         of 1 may be left out, normalizers [B, H, D], and these are given only where dZ is.
     C6: decays, states and their gradients are arguments of the attention; states and their gradients may be
@@ -53,7 +54,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
       %aa = power %a {degree = 2, symmetric} : [64]
       %bb = power %b {degree = 2, symmetric} : [64]
       %da, %db, %dc = attend_backward query %aa leaves (%a) key %bb leaves (%b) value %c
-          gradient %dn causal {grouping = #polyattn.grouping<block>}
+          gradient %dn causal {grouping = block}
         : sym 2 [64], [64], sym 2 [64], [64], [32], [32]
       return %da, %db, %dc : [64], [64], [32]
     }

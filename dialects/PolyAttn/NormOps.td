@@ -47,7 +47,7 @@ def PolyAttn_LayerNormOp : PolyAttn_FeatureOp<"layer_norm", 1, 0, 2> {
     C1: gamma and beta are vectors as wide as the input; beta comes after gamma.
     C2: eps is not negative.
 
-    Example: `%y = polyattn.layer_norm %x {eps = 1.0e-5, eps_place = #polyattn.eps_place<inside>} : [64]`
+    Example: `%y = polyattn.layer_norm %x {eps = 1.0e-5, eps_place = inside} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, Variadic<PolyAttn_WeightType>:$affine, F64Attr:$eps,
                        PolyAttn_EpsPlaceAttr:$eps_place);

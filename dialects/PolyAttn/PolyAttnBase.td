@@ -90,7 +90,7 @@ def PolyAttn_WeightType : PolyAttn_Type<"Weight", "weight"> {
 def PolyAttn_StateType : PolyAttn_Type<"State", "state"> {
   let summary = "a state: the sums of features times values, at all positions";
   let description = [{
-    `!polyattn.state<2080 x 64, normalizer>`: D features, values of `width` elements, and beside them the
+    `!polyattn.state<2080x64, normalizer>`: D features, values of `width` elements, and beside them the
     sums of the features alone, which are the normalizer's.
   }];
   let parameters = (ins "int64_t":$features, "int64_t":$width, "bool":$normalizer);

@@ -23,9 +23,9 @@ def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1, 1, "false", [DependsOnPos
     C2: the frequencies are a vector of dims / 2 elements.
     C3: offset and scale are finite.
 
-    Example: `%y = polyattn.rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 64, offset = 0.0, scale = 1.0} : [64], 32`
+    Example: `%y = polyattn.rope %x, %f {layout = half, dims = 64, offset = 0.0, scale = 1.0} : [64], 32`
 
-    Example: `%x = polyattn.rope %y, %f {layout = #polyattn.rope_layout<half>, dims = 64, inverse, offset = 0.0, scale = 1.0} : [64], 32`
+    Example: `%x = polyattn.rope %y, %f {layout = half, dims = 64, inverse, offset = 0.0, scale = 1.0} : [64], 32`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$freqs,
                        PolyAttn_RopeLayoutAttr:$layout, I64Attr:$dims, F64Attr:$offset,

@@ -66,7 +66,7 @@ def PolyAttn_TriuOp : PolyAttn_FeatureOp<"triu", 2> {
 
     C1: operands have one width.
 
-    Example: `%y = polyattn.triu %a, %b {weights = #polyattn.triu_weights<none>} : [16], [16]`
+    Example: `%y = polyattn.triu %a, %b {weights = none} : [16], [16]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$lhs, PolyAttn_FeatureType:$rhs,
                        PolyAttn_TriuWeightsAttr:$weights);

@@ -152,7 +152,7 @@ def PolyAttn_TransposeStateOp : PolyAttn_StateViewOp<"transpose_state"> {
 
     C1: the state has no normalizer.
 
-    Example: `%t = polyattn.transpose_state %s : !polyattn.state<64 x 16>`
+    Example: `%t = polyattn.transpose_state %s : !polyattn.state<64x16>`
   }];
   let arguments = (ins PolyAttn_StateType:$state);
 }
@@ -165,7 +165,7 @@ def PolyAttn_StateRowsOp : PolyAttn_StateViewOp<"state_rows"> {
 
     C1: the state has no normalizer, and all of the rows.
 
-    Example: `%r = polyattn.state_rows %s {first = 17 : i64, rows = 136 : i64} : !polyattn.state<153 x 64>`
+    Example: `%r = polyattn.state_rows %s {first = 17, rows = 136} : !polyattn.state<153x64>`
   }];
   let arguments = (ins PolyAttn_StateType:$state, I64Attr:$first, I64Attr:$rows);
 }
@@ -176,7 +176,7 @@ def PolyAttn_ScaleStateOp : PolyAttn_StateViewOp<"scale_state"> {
     C1: the state has no normalizer.
     C2: the number is finite and not 0.
 
-    Example: `%h = polyattn.scale_state %s {factor = 5.000000e-01 : f64} : !polyattn.state<64 x 16>`
+    Example: `%h = polyattn.scale_state %s {factor = 0.5} : !polyattn.state<64x16>`
   }];
   let arguments = (ins PolyAttn_StateType:$state, F64Attr:$factor);
   let hasVerifier = 1;
@@ -189,7 +189,7 @@ def PolyAttn_StackStatesOp : PolyAttn_StateViewOp<"stack_states"> {
 
     C1: the states have no normalizer, and values of one width.
 
-    Example: `%s = polyattn.stack_states %a, %b : !polyattn.state<64 x 16>, !polyattn.state<1 x 16>`
+    Example: `%s = polyattn.stack_states %a, %b : !polyattn.state<64x16>, !polyattn.state<1x16>`
   }];
   let arguments = (ins Variadic<PolyAttn_StateType>:$states);
 }
@@ -201,7 +201,7 @@ def PolyAttn_JoinStatesOp : PolyAttn_StateViewOp<"join_states"> {
 
     C1: the states have no normalizer, and as many features each.
 
-    Example: `%s = polyattn.join_states %a, %b : !polyattn.state<136 x 64>, !polyattn.state<136 x 1>`
+    Example: `%s = polyattn.join_states %a, %b : !polyattn.state<136x64>, !polyattn.state<136x1>`
   }];
   let arguments = (ins Variadic<PolyAttn_StateType>:$states);
 }
@@ -216,7 +216,7 @@ def PolyAttn_UnfoldPairsOp : PolyAttn_StateViewOp<"unfold_pairs"> {
 
     C1: the state has n(n+1)/2 features for some n, and no normalizer.
 
-    Example: `%u = polyattn.unfold_pairs %c : !polyattn.state<136 x 65>`
+    Example: `%u = polyattn.unfold_pairs %c : !polyattn.state<136x65>`
   }];
   let arguments = (ins PolyAttn_StateType:$state, UnitAttr:$factor_last);
   let extraClassDeclaration = [{

@@ -101,7 +101,7 @@ def Tile_ClusterSumOp : Tile_Op<"cluster_sum", [SameOperandsAndResultType]> {
     Every program of the cluster must come here, and each has the sum after it.
 
     ```mlir
-    %all = tile.cluster_sum %part : !tile.tile<64x128xf32>
+    %all = tile.cluster_sum %part : <64x128xf32>
     ```
   }];
   let arguments = (ins Tile_TileType:$input);

@@ -26,7 +26,7 @@ def Tile_LoadOp : Tile_Op<"load",
 
     ```mlir
     %x = tile.load %q[%b, %t, %h, %c0] valid %n {row_dim = 1, col_dim = 3, transposed}
-      : memref<?x?x?x64xbf16> -> !tile.tile<64x32xf32>
+      : memref<?x?x?x64xbf16> -> <64x32xf32>
     ```
   }];
   let arguments = (ins AnyMemRef:$memref, Variadic<Index>:$indices, Optional<Index>:$valid,
@@ -59,7 +59,7 @@ def Tile_BufferOp : Tile_Op<"buffer"> {
     With `persistent` it holds what the last call of this program left in it, or nothing
     of use in the first one: a launch may cut a sequence into several calls.
 
-    Example: `%s = tile.buffer : !tile.buffer<1024x64>`
+    Example: `%s = tile.buffer : <1024x64>`
   }];
   let arguments = (ins UnitAttr:$persistent);
   let results = (outs Res<Tile_BufferType, "", [MemAlloc]>:$result);
@@ -69,8 +69,8 @@ def Tile_BufferOp : Tile_Op<"buffer"> {
 def Tile_ReadOp : Tile_Op<"read"> {
   let summary = "rows of a buffer as a tile";
   let description = [{
-    The value is that of the moment: no write to these rows may come between this op and
-    the uses of its result.
+    The result is a view of the buffer as it is here, and no copy. So no write to these rows may
+    come between this op and the uses of its result.
   }];
   let arguments = (ins Arg<Tile_BufferType, "", [MemRead]>:$buffer, Index:$row);
   let results = (outs Tile_TileType:$result);
@@ -93,7 +93,7 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
 
     ```mlir
     tile.accumulate %phi_k, %v, %s[%c0] bound %n precision <bf16>
-      : !tile.tile<128x64xf32>, !tile.tile<64x32xf32>, !tile.buffer<128x32>
+      : <128x64xf32>, <64x32xf32>, <128x32>
     ```
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs,
@@ -113,11 +113,12 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
 def Tile_RecurOp : Tile_Op<"recur", [AttrSizedOperandSegments]> {
   let summary = "rows of a tensor <- factor rows + key^T value, and what a query has of them then";
   let description = [{
-    One step of a recurrence, S <- g S + k v^T and o + q^T S, over rows of a state where it lies. Each
-    element of them is read once and written once. The rows run along the last dimension of the
+    One step of a recurrence, S <- g S + k v^T and o + q^T S, over rows of a state where it lies.
+    Each element of them is read once and written once. The rows run along the last dimension of the
     tensor but one, their elements along the last one; `key` and `query` have an element for each
-    row. The factor is one number, or one for each row. Without it the rows keep what they have, without a key they are read only. With `before`
-    the sums are of what the rows had before all that.
+    row. The factor is one number, or one for each row. Without it the rows keep what they have,
+    without a key they are read only. With `before` the sums are of what the rows had before all
+    that.
 
     Sums are f32, in the order of the rows for each element of the tensor, not for the result.
 

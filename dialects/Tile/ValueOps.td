@@ -49,7 +49,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
 
     ```mlir
     %p = tile.dot %phi_q, %phi_k precision <bf16> {lhs_transposed, lower}
-      : !tile.tile<128x64xf32>, !tile.tile<128x64xf32> -> !tile.tile<64x64xf32>
+      : <128x64xf32>, <128x64xf32> -> <64x64xf32>
     ```
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Optional<Tile_TileType>:$acc,
@@ -86,7 +86,7 @@ def Tile_MapOp : Tile_Op<"map", [Pure, SingleBlock]> {
     row, one column or both is repeated.
 
     ```mlir
-    %y = tile.map %a, %b : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> !tile.tile<64x32xf32> {
+    %y = tile.map %a, %b : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> <64x32xf32> {
     ^bb0(%x: f32, %s: f32):
       %r = arith.mulf %x, %s : f32
       tile.yield %r : f32
@@ -147,7 +147,7 @@ def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResul
     own size and not of the size of all that came before.
 
     ```mlir
-    %high, %low = tile.cumulative_sum %x : !tile.tile<1x64xf32>
+    %high, %low = tile.cumulative_sum %x : <1x64xf32>
     ```
   }];
   let arguments = (ins Tile_TileType:$input);
@@ -163,7 +163,7 @@ def Tile_MonomialsOp : Tile_Op<"monomials", [Pure]> {
 
     ```mlir
     %phi = tile.monomials %x[%f] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>}
-      : !tile.tile<2x64xf32> -> !tile.tile<3x64xf32>
+      : <2x64xf32> -> <3x64xf32>
     ```
   }];
   let arguments = (ins Tile_TileType:$source, Index:$first, I32ElementsAttr:$table,
@@ -187,7 +187,7 @@ def Tile_ContractOp : Tile_Op<"contract", [Pure, AllTypesMatch<["source", "acc",
     ```mlir
     %y = tile.contract %g, %x[%f] acc %sum {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>,
                                             weights = array<f64: 0.5, 1.0, 0.5>}
-      : !tile.tile<3x64xf32>, !tile.tile<2x64xf32>
+      : <3x64xf32>, <2x64xf32>
     ```
   }];
   let arguments = (ins Tile_TileType:$gradient, Tile_TileType:$source, Index:$first, Tile_TileType:$acc,

@@ -99,9 +99,10 @@ def Warp_ResidentAttr : AttrDef<Warp_Dialect, "Resident"> {
   let mnemonic = "resident";
   let summary = "a tile that a kernel keeps, and where";
   let description = [{
-    In `registers`, in `shared` memory, in a `double_buffer` there, of which one half is computed with
-    while the other is filled, `shared_by_turns` as a weight that each iteration of a loop copies there, in the
-    `workspace`, or nowhere: it is read from its `tensor` anew.
+    The memory is `registers`, `shared` memory or the `workspace`. A loop computes with one half of a
+    `double_buffer` in shared memory while it fills the other half. In memory that is
+    `shared_by_turns` each iteration of a loop copies a weight anew. A tile in its `tensor` is kept
+    nowhere: each use reads it from there.
 
     ```
     #warp.resident<"state" : vector<64x64xf32> in shared>
