@@ -10,23 +10,6 @@
 using namespace mlir;
 using namespace polyattn;
 
-Value ElementBuilder::sign(Value x) {
-  Value positive = select(less(constant(0), x), constant(1), constant(0));
-  return select(less(x, constant(0)), constant(-1), positive);
-}
-
-Value ElementBuilder::power(Value x, int64_t n) {
-  if (n == 0)
-    return constant(1);
-  Value result;
-  for (Value square = x;; square = mul(square, square)) {
-    if (n & 1)
-      result = result ? mul(result, square) : square;
-    if (!(n >>= 1))
-      return result;
-  }
-}
-
 Value TileBuilder::map(ValueRange inputs, Elements body) {
   int64_t rows = 1, columns = 1;
   for (Value input : inputs) {
