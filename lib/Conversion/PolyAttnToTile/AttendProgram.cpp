@@ -18,11 +18,10 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule,
       valueWidth(op.getValue().getType().getWidth()), readings(std::move(readings)) {
   if (!usesState())
     return;
-  if (schedule.contracted) {
-    planContraction();
-    return;
-  }
-  planQueries();
+  if (schedule.contracted)
+    contracted.emplace(op, this->readings);
+  else
+    planQueries();
 }
 
 void AttendProgram::planQueries() {
@@ -33,8 +32,8 @@ void AttendProgram::planQueries() {
     const StateTerm &term = reading.term;
     // The sums may lack the weights of their features.
     for (int64_t i = 0; i < term.rows(); ++i)
-      queryWeights[term.row + i] *=
-          term.factor * reading.state->weightOf(term.feature + (term.isTransposed ? 0 : i));
+      queryWeights[term.row + i] *= term.factor * reading.state->getKeys().missingOf(
+                                                      term.feature + (term.isTransposed ? 0 : i));
     reading.queries = readings.size() == 1 ? queryPlan : partOf(queryPlan, term.row, term.rows());
     auto first = queryWeights.begin() + term.row;
     reading.weights.assign(first, first + term.rows());
@@ -151,6 +150,9 @@ Value AttendProgram::readTransposed(TileBuilder &b, const StateReading &reading,
 Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
                                          BlockVectors &vectors, const BlockSpan &span,
                                          Value &diagonal) {
+  if (contracted)
+    return contracted->throughState(b, context, readings, schedule.featureBlock, queries,
+                                    vectors.keys, span, vectors.decay);
   bool rowMajor = readsRowsOfQueries(vectors.queryFeatures[0]);
   bool hasDiagonal = context.isOrdered() && featuresOnDiagonal() && !pairsOfFeatures();
   SmallVector<Value> sums = {b.constant(context.block, valueWidth, 0)};
@@ -239,8 +241,7 @@ BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, cons
                        Value(),
                        BlockDecay(),
                        {},
-                       FeatureBlocks(state ? state->getKeyPlan() : kNone,
-                                     state ? state->getKeyWeights() : std::vector<double>())};
+                       state ? state->getKeys().blocks() : FeatureBlocks(kNone, {})};
   if (context.isOrdered()) {
     if (!op.getLagSlope())
       vectors.values = vectors.keys.rowMajor(op.getValue());
@@ -267,14 +268,12 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
   const BlockDecay &blockDecay = vectors.decay;
   if (!context.isOrdered()) {
     Accumulators accumulators = zeroAccumulators(b);
-    if (contracted)
-      accumulators = throughContractedState(b, queries, keys, span, blockDecay);
-    else if (usesState())
+    if (usesState())
       accumulators = throughState(b, queries, vectors, span, none);
     // A short call has all its pairs by scores.
     if (!usesState())
-      pairs.addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(),
-                      none, accumulators);
+      pairs.addBlocks(b, queries, b.index(0), context.frame.sequence.keys, /*local=*/false,
+                      BlockDecay(), none, accumulators);
     else if (pairs.readsSegmentStart() && schedule.quadraticBelow)
       pairs.addBlocks(b, queries, context.chunk->begin, context.chunk->end, /*local=*/false,
                       BlockDecay(), none, accumulators);
@@ -287,8 +286,6 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     if (readsStatesInRows())
       accumulators.numerator =
           StatesInRows(op, context).read(b, queries, queryPlan, queryWeights, span);
-    else if (contracted)
-      accumulators = throughContractedState(b, queries, keys, span, blockDecay);
     else
       accumulators = throughState(b, queries, vectors, span, diagonal);
     if (blockDecay)

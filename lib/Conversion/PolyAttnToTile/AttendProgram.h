@@ -14,25 +14,11 @@
 #ifndef POLYATTN_CONVERSION_ATTENDPROGRAM_H
 #define POLYATTN_CONVERSION_ATTENDPROGRAM_H
 
-#include "Accumulators.h"
+#include "ContractedBlock.h"
 #include "PairProgram.h"
-#include "StateProgram.h"
-#include "dialects/PolyAttn/StateTerms.h"
-#include "polyattn/Schedule/ContractedState.h"
 #include "polyattn/Schedule/Schedule.h"
 
 namespace polyattn {
-
-/// Some features of a query, and the sums that they meet.
-struct StateReading {
-  StateProgram *state;
-  StateTerm term;
-  /// Whether the state's keys come into it with the loop that reads it.
-  bool updates = false;
-  /// The query's features that are read here, and what they are multiplied by.
-  FeaturePlan queries = {};
-  std::vector<double> weights = {};
-};
 
 /// The vectors of a block, formed as far as all blocks of features need them.
 struct BlockVectors {
@@ -60,9 +46,7 @@ public:
   AttendOp getOp() const { return op; }
   const ProgramContext &getContext() const { return context; }
   PairProgram &getPairs() { return pairs; }
-  /// The features of queries, and the numbers by which they are multiplied.
-  const FeaturePlan &getQueryPlan() const { return queryPlan; }
-  const std::vector<double> &getQueryWeights() const { return queryWeights; }
+  FeatureBlocks queryFeatures() const { return FeatureBlocks(queryPlan, queryWeights); }
   int64_t features() const { return queryPlan.monomials.size(); }
   /// Multiplies what came through the state by its decay since the sweep came to the segment or to
   /// the run of blocks, or else to the block.
@@ -98,10 +82,6 @@ private:
   Accumulators zeroAccumulators(TileBuilder &builder) const;
   mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);
   void planQueries();
-  void planContraction();
-  Accumulators throughContractedState(TileBuilder &builder, VectorProgram &queries,
-                                      VectorProgram &keys, const BlockSpan &span,
-                                      const BlockDecay &decay);
   /// Rows of queries as they lie in memory are the left operand: nothing to transpose.
   bool readsRowsOfQueries(const FeatureBlocks &queries) const {
     return formsAllFeatures() && queries.areRowMajor() && !pairsOfFeatures();
@@ -127,8 +107,8 @@ private:
   int64_t valueWidth;
   std::vector<StateReading> readings;
   FeaturePlan queryPlan;
-  std::vector<double> queryWeights;
-  std::optional<ContractedState> contracted; // where the schedule says so
+  std::vector<double> queryWeights;          // the numbers by which features are multiplied
+  std::optional<ContractedBlock> contracted; // where the schedule says so
 };
 
 } // namespace polyattn

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChunkwiseKernels.h"
+#include "SegmentSums.h"
 #include "dialects/PolyAttn/StateTerms.h"
 
 using namespace mlir;
@@ -166,7 +167,7 @@ void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
   Value block = arith::RemUIOp::create(b, frame.segment, blocks);
   Value segment = isForwards() || sumsAll(info) ? slot : b.addIndex(slot, b.index(1));
   Value begin = b.mulIndex(segment, length);
-  Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
+  Value end = b.minIndex(b.addIndex(begin, length), frame.sequence.keys);
   unsigned next = 0;
   Tensors sums = bind(info, frame, next, /*ofSums=*/true);
   Value head = headOf(frame);
@@ -175,7 +176,8 @@ void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
       ProgramContext context = contextOf(frame, std::move(share));
       context.segment = {slot, Value(), begin, end, Value()};
       StateProgram state(info.state, info.featureBlock, context);
-      state.setSegmentStates({sums.rows, sums.normalizers, sums.decays, frame.batch, head});
+      state.setSegmentStates(
+          {sums.rows, sums.normalizers, sums.decays, frame.sequence.batch, head});
       sumSegment(b, context, &state);
     });
   });
@@ -199,15 +201,16 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const 
             (part ? finalNormalizers : finals).push_back(frame.result(output.number));
   FeatureRange range = info.range(kPrefixFeatures);
   auto before = [&](Value segment) -> StoredState {
-    return {states.rows, states.normalizers, {segment, frame.batch, head}};
+    return {states.rows, states.normalizers, {segment, frame.sequence.batch, head}};
   };
   ifLong(b, frame, [&] {
     forFeatureBlock(b, range, frame.segment, [&](std::shared_ptr<const FeatureShare> share) {
       ProgramContext context = contextOf(frame, std::move(share));
       StateProgram state(info.state, range.block, context);
-      state.setSegmentStates({sums.rows, sums.normalizers, sums.decays, frame.batch, head});
-      state.sumSegments(b, before, info.hasFinal);
-      state.finish(b, finals, finalNormalizers);
+      state.setSegmentStates(
+          {sums.rows, sums.normalizers, sums.decays, frame.sequence.batch, head});
+      addSegments(b, context, state, before, info.hasFinal);
+      state.tensors().storeFinal(b, finals, finalNormalizers);
     });
   });
 }
@@ -218,7 +221,7 @@ Value ChunkwiseKernels::isLong(TileBuilder &b, const KernelFrame &frame) const {
   int64_t below = kernel.schedules[0].quadraticBelow;
   if (!below)
     return {};
-  return b.compare(arith::CmpIPredicate::sge, frame.keys, b.index(below));
+  return b.compare(arith::CmpIPredicate::sge, frame.sequence.keys, b.index(below));
 }
 
 void ChunkwiseKernels::ifLong(TileBuilder &b, const KernelFrame &frame,
@@ -233,20 +236,21 @@ void ChunkwiseKernels::ifLong(TileBuilder &b, const KernelFrame &frame,
 /// are before it.
 SegmentContext ChunkwiseKernels::segmentOf(TileBuilder &b, const KernelFrame &frame,
                                            Value position) const {
+  Value all = frame.sequence.keys;
   Value length = b.index(kernel.segment()), zero = b.index(0), one = b.index(1);
   if (!isOrdered()) {
     Value hasSegments = isLong(b, frame);
     if (!hasSegments)
       return {one, b.index(2), zero, zero, Value()};
-    Value keys = b.select(hasSegments, zero, frame.keys);
+    Value keys = b.select(hasSegments, zero, all);
     return {b.select(hasSegments, one, zero), b.index(2), zero, keys, Value()};
   }
   Value number = b.divIndex(position, length), begin = b.mulIndex(number, length);
-  Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
-  Value segments = b.divIndex(b.addIndex(frame.keys, b.subIndex(length, one)), length);
+  Value end = b.minIndex(b.addIndex(begin, length), all);
+  Value segments = b.divIndex(b.addIndex(all, b.subIndex(length, one)), length);
   if (Value hasSegments = isLong(b, frame)) {
     begin = b.select(hasSegments, begin, zero);
-    end = b.select(hasSegments, end, frame.keys);
+    end = b.select(hasSegments, end, all);
     number = b.select(hasSegments, number, zero);
     segments = b.select(hasSegments, segments, one);
   }
@@ -270,9 +274,10 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, Value positi
   llvm::DenseMap<Operation *, StoredState> stored;
   for (const StateInfo &info : stateInfos()) {
     Tensors states = bind(info, frame, first, /*ofSums=*/false);
-    stored[info.state] = {states.rows,
-                          states.normalizers,
-                          {isOrdered() ? own.segment : b.index(0), frame.batch, headOf(frame)}};
+    stored[info.state] = {
+        states.rows,
+        states.normalizers,
+        {isOrdered() ? own.segment : b.index(0), frame.sequence.batch, headOf(frame)}};
   }
   KernelProgram(kernel, ScheduleForm::Chunkwise, context)
       .buildChunk(b, position, [&](StateUpdateInterface state) { return stored.lookup(state); });

@@ -89,7 +89,7 @@ private:
   /// Whose states there are: of the heads of rows, or of what rows see.
   bool haveHeadsOfRows() const { return !kernel.ofKeys && kernel.hasStatePerQuery(); }
   mlir::Value headOf(const KernelFrame &frame) const {
-    return haveHeadsOfRows() ? frame.head : frame.kvHead;
+    return haveHeadsOfRows() ? frame.heads.ofRows() : frame.heads.ofSeen();
   }
 
   const KernelInfo &kernel;

@@ -124,9 +124,10 @@ void DecaySums::build(TileBuilder &b, StringRef entry) const {
 /// A program for each batch and gate head.
 void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
   KernelFrame frame(b, name, saved.tensors, workspacesOf(b, saved.values));
-  Gates gates{frame.kernel,   frame.batch,
-              frame.sequence, frame.head,
-              frame.queries,  [&](Value position) { return frame.rowOf(b, position); }};
+  Gates gates{
+      frame.kernel,           frame.sequence.batch,
+      frame.sequence.number,  frame.heads.ofRows(),
+      frame.sequence.queries, [&](Value position) { return frame.sequence.rowOf(b, position); }};
   auto store = [&](Value gradients, Value position, Value valid) {
     int64_t count = b.typeOf(gradients).getColumns();
     SmallVector<Value> at = {gates.batch, gates.rowOf(position), gates.head};

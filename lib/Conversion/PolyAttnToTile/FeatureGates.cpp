@@ -14,7 +14,8 @@ Value FeatureGates::load(TileBuilder &b, const KeyBlock &block, Value first, int
   const KernelFrame &frame = context.frame;
   return tile::LoadOp::create(
       b, b.tileType(count, context.block), frame.input(op.getDecay()),
-      ValueRange{frame.batch, frame.rowOf(b, block.position), head(), first}, block.valid,
+      ValueRange{frame.sequence.batch, frame.sequence.rowOf(b, block.position), head(), first},
+      block.valid,
       /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/true);
 }
 
@@ -33,11 +34,12 @@ Value FeatureGates::sum(TileBuilder &b, const Sweep &sweep, Value first, int64_t
 
 Value FeatureGates::ofToken(TileBuilder &b) const {
   const KernelFrame &frame = context.frame;
-  return expOf(b, tile::LoadOp::create(b, b.tileType(1, op.getKey().getType().getWidth()),
-                                       frame.input(op.getDecay()),
-                                       ValueRange{frame.batch, b.index(0), head(), b.index(0)},
-                                       Value(), /*row_dim=*/-1, /*col_dim=*/3,
-                                       /*transposed=*/false));
+  return expOf(
+      b, tile::LoadOp::create(b, b.tileType(1, op.getKey().getType().getWidth()),
+                              frame.input(op.getDecay()),
+                              ValueRange{frame.sequence.batch, b.index(0), head(), b.index(0)},
+                              Value(), /*row_dim=*/-1, /*col_dim=*/3,
+                              /*transposed=*/false));
 }
 
 namespace {

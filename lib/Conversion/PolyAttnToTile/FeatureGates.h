@@ -38,7 +38,7 @@ public:
 
 private:
   /// The head whose gates a state has.
-  mlir::Value head() const { return context.frame.headOf(op.getGateHeads() == GateHeads::Q); }
+  mlir::Value head() const { return context.frame.heads.of(op.getGateHeads() == GateHeads::Q); }
   mlir::Value load(TileBuilder &builder, const KeyBlock &block, mlir::Value first,
                    int64_t count) const;
 

@@ -29,11 +29,12 @@ BlockDecay Gates::inBlock(TileBuilder &b, Value position, Value valid, KeySource
   if (!differByPosition())
     return equal(tile::LoadOp::create(b, b.tileType(1, 1), tensor, head(), Value(), -1, -1,
                                       /*transposed=*/false));
-  SmallVector<Value> indices = {context.frame.batch, context.frame.rowOf(b, position), head()};
+  SmallVector<Value> indices = {context.frame.sequence.batch,
+                                context.frame.sequence.rowOf(b, position), head()};
   int64_t dimension = 1;
   if (source == KeySource::Cached) {
     tensor = context.frame.input(KeepOp::of(decay).getPool());
-    indices = {context.frame.stateRow(), head(), position};
+    indices = {context.frame.sequence.stateRow(), head(), position};
     dimension = 2;
   }
   return BlockDecay::ofGates(b, tile::LoadOp::create(b, b.tileType(1, columns), tensor, indices,
@@ -49,7 +50,7 @@ Value Gates::ofToken(TileBuilder &b) const {
   Value tensor = context.frame.input(decay);
   SmallVector<Value> at = {head()};
   if (differByPosition())
-    at = {context.frame.batch, b.index(0), head()};
+    at = {context.frame.sequence.batch, b.index(0), head()};
   return expOf(b, tile::LoadOp::create(b, b.tileType(1, 1), tensor, at, Value(), -1, -1,
                                        /*transposed=*/false));
 }

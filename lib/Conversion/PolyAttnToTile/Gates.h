@@ -25,7 +25,7 @@ public:
   /// Whether they differ from position to position.
   bool differByPosition() const;
   /// The head whose gates a state has, and so the head of the state.
-  mlir::Value head() const { return context.frame.headOf(ofQueries); }
+  mlir::Value head() const { return context.frame.heads.of(ofQueries); }
   /// The decay between the positions of a block, the first `valid` of which exist. There is none
   /// without an order.
   BlockDecay inBlock(TileBuilder &builder, mlir::Value position, mlir::Value valid,

@@ -60,7 +60,7 @@ SmallVector<HiddenArgument> KernelInfo::groupTensors(Builder &b) const {
 }
 
 Value GroupParts::isOneHead(TileBuilder &b) const {
-  return b.isEqual(frame.headsOfGroup(b), b.index(1));
+  return b.isEqual(frame.heads.countGroup(b), b.index(1));
 }
 
 Value GroupParts::ofState(AttendOp attend) const {
@@ -77,17 +77,17 @@ static void buildGroupSums(TileBuilder &b, const KernelInfo &info, const Program
   KernelProgram program(info, ScheduleForm::State, context);
   PartSums parts(info, context);
   GroupParts group(info, frame);
-  Value heads = frame.headsOfGroup(b);
+  Value heads = frame.heads.countGroup(b);
   auto addHeads = [&](const BlockSpan &span) {
     program.storeSums(b, span, parts.add(b, heads, span, [&](Value i) {
-      return SmallVector<Value>{frame.batch, frame.rowOf(b, span.position),
-                                frame.headOfGroup(b, i)};
+      return SmallVector<Value>{frame.sequence.batch, frame.sequence.rowOf(b, span.position),
+                                frame.heads.ofGroup(b, i)};
     }));
   };
   auto addStates = [&](bool areKept) {
     for (AttendOp attend : info.attends)
       if (Value parts = group.ofState(attend); parts && info.savesSum(attend) == areKept)
-        program.stateOf(attend).sumParts(b, parts, program.tensorsOfState(attend));
+        program.stateOf(attend).tensors().sumParts(b, parts, program.tensorsOfState(attend));
   };
   Value isShared = b.compare(arith::CmpIPredicate::ne, heads, b.index(1));
   b.branch(isShared, [&] {

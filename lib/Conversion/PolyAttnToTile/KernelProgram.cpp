@@ -10,6 +10,7 @@
 #include "Normalizer.h"
 #include "PartSums.h"
 #include "PlacedStates.h"
+#include "SegmentSums.h"
 #include "WeightSums.h"
 
 using namespace mlir;
@@ -35,15 +36,10 @@ struct KernelProgram::Beside {
 
 private:
   ProgramContext contextOf(const KernelInfo &info, const ProgramContext &other) {
-    return {frame,
-            other.share,
-            /*segment=*/std::nullopt,
-            other.block,
-            other.cachedBlock,
-            info.run,
-            info.mask,
-            other.skipsIdleState,
-            other.besideSums};
+    PassedResults passed;
+    passed.weightSums = other.passed.besideSums;
+    return {frame,    other.share, /*segment=*/std::nullopt, other.block,      other.cachedBlock,
+            info.run, info.mask,   other.skipsIdleState,     std::move(passed)};
   }
 };
 
@@ -122,8 +118,8 @@ void KernelProgram::bindSegmentSums() {
       segments.normalizers = frame.workspace(next++);
     if (state.getOp().hasDecay())
       segments.decays = frame.workspace(next++);
-    segments.batch = frame.batch;
-    segments.head = info.hasStatePerQuery() ? frame.head : frame.kvHead;
+    segments.batch = frame.sequence.batch;
+    segments.head = info.hasStatePerQuery() ? frame.heads.ofRows() : frame.heads.ofSeen();
     state.setSegmentStates(segments);
   }
 }
@@ -144,9 +140,10 @@ void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
     return;
   }
   const KernelFrame &frame = context.frame;
-  Value row = frame.rowOf(b, span.position);
+  Value row = frame.sequence.rowOf(b, span.position);
   tile::StoreOp::create(b, queries.rowMajor(vector), tensor,
-                        ValueRange{frame.batch, row, frame.head, column}, span.valid,
+                        ValueRange{frame.sequence.batch, row, frame.heads.ofRows(), column},
+                        span.valid,
                         /*row_dim=*/1, /*col_dim=*/3);
 }
 
@@ -155,8 +152,9 @@ void KernelProgram::storeFactors(TileBuilder &b, const RowFactors &factors, Valu
                                  const BlockSpan &span) {
   for (auto [i, column] : {std::pair{0, factors.ofNumerator}, {1, factors.ofDenominator}})
     tile::StoreOp::create(b, column, tensor,
-                          ValueRange{context.frame.batch, context.frame.rowOf(b, span.position),
-                                     context.frame.head, b.index(i)},
+                          ValueRange{context.frame.sequence.batch,
+                                     context.frame.sequence.rowOf(b, span.position),
+                                     context.frame.heads.ofRows(), b.index(i)},
                           span.valid,
                           /*row_dim=*/1, /*col_dim=*/-1);
 }
@@ -189,8 +187,8 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
     else
       storeResult(b, queries, value, tensor, b.index(0), span);
   }
-  if (context.weightSums)
-    context.weightSums->add(b, queries, span.valid);
+  if (context.passed.weightSums)
+    context.passed.weightSums->add(b, queries, span.valid);
 }
 
 void KernelProgram::storeSums(TileBuilder &b, const BlockSpan &span,
@@ -203,29 +201,20 @@ void KernelProgram::storeSums(TileBuilder &b, const BlockSpan &span,
 void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
   for (auto [i, imported] : llvm::enumerate(info.imported)) {
-    Value tensor = frame.workspace(context.firstPassed + info.exported.size() + i);
     int64_t width = cast<FeatureType>(imported.result.getType()).getWidth();
     rows.bind(imported.result,
-              tile::LoadOp::create(
-                  b, b.tileType(context.block, width), tensor,
-                  ValueRange{frame.batch, frame.rowOf(b, span.position), frame.head, b.index(0)},
-                  span.valid, /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false));
+              tile::LoadOp::create(b, b.tileType(context.block, width), context.passed.imported[i],
+                                   ValueRange{frame.sequence.batch,
+                                              frame.sequence.rowOf(b, span.position),
+                                              frame.heads.ofRows(), b.index(0)},
+                                   span.valid, /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false));
   }
 }
 
 /// Stores rows that other kernels need, in workspaces.
 void KernelProgram::storeExported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   for (auto [i, exported] : llvm::enumerate(info.exported))
-    storeResult(b, rows, exported.value(), context.frame.workspace(context.firstPassed + i),
-                b.index(0), span);
-}
-
-/// The workspace of a value that the kernel saves for sums after it; null for others.
-Value KernelProgram::workspaceOf(Value value) const {
-  for (auto [i, saved] : llvm::enumerate(context.saved))
-    if (saved.value() == value)
-      return context.frame.workspace(context.firstSaved + i);
-  return {};
+    storeResult(b, rows, exported.value(), context.passed.exported[i], b.index(0), span);
 }
 
 /// Products of rows are those of one query head, which keys share or not.
@@ -233,11 +222,11 @@ void KernelProgram::storeProducts(TileBuilder &b, ArrayRef<Accumulators> accumul
                                   const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
   for (auto [attend, sums] : llvm::zip(info.attends, accumulators))
-    if (Value tensor = workspaceOf(AttendOp(attend).getRowProducts()))
-      tile::StoreOp::create(
-          b, sums.products, tensor,
-          ValueRange{frame.batch, frame.rowOf(b, span.position), frame.headOf(/*queries=*/true)},
-          span.valid, /*row_dim=*/1, /*col_dim=*/-1);
+    if (Value tensor = context.passed.saved.lookup(AttendOp(attend).getRowProducts()))
+      tile::StoreOp::create(b, sums.products, tensor,
+                            ValueRange{frame.sequence.batch, frame.sequence.rowOf(b, span.position),
+                                       frame.heads.query()},
+                            span.valid, /*row_dim=*/1, /*col_dim=*/-1);
 }
 
 SmallVector<Value> KernelProgram::tensorsOfState(AttendOp attend) const {
@@ -254,7 +243,7 @@ SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) con
   for (const Output &output : info.outputs)
     if (output.value == finals[number])
       tensors.push_back(tensorOfState(info, context.frame, output.number));
-  if (Value tensor = workspaceOf(finals[number]))
+  if (Value tensor = context.passed.saved.lookup(finals[number]))
     tensors.push_back(tensor);
   return tensors;
 }
@@ -266,11 +255,11 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
       continue;
     StateProgram &state = stateOf(attend);
     auto store = [&] {
-      state.finish(b, tensorsOf(attend, FinalPart::State),
-                   tensorsOf(attend, FinalPart::Normalizer));
+      state.tensors().storeFinal(b, tensorsOf(attend, FinalPart::State),
+                                 tensorsOf(attend, FinalPart::Normalizer));
     };
     Value parts = group.ofState(attend);
-    auto storePart = [&] { state.storePart(b, parts); };
+    auto storePart = [&] { state.tensors().storePart(b, parts); };
     if (!parts)
       store();
     else if (info.savesSum(attend))
@@ -300,7 +289,7 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
   if (context.hasGroup) {
     BlockSpan reading = span;
     reading.onlyReads = true;
-    context.frame.forOtherHeads(b, [&] { blockOfHead(b, reading); });
+    context.frame.heads.forOthers(b, [&] { blockOfHead(b, reading); });
   }
   blockOfHead(b, span);
 }
@@ -394,7 +383,7 @@ void KernelProgram::sweepBlocks(TileBuilder &b) {
 }
 
 void KernelProgram::build(TileBuilder &b) {
-  if (!info.hasRows && !context.frame.cached)
+  if (!info.hasRows && !context.frame.sequence.cached)
     return buildStates(b);
   for (StateProgram &state : states)
     state.begin(b);
@@ -414,7 +403,7 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &info,
   for (Schedule &schedule : schedules)
     schedule.form = ScheduleForm::Quadratic;
   KernelProgram program(info, schedules, inside);
-  Value zero = b.index(0), end = context.frame.queries;
+  Value zero = b.index(0), end = context.frame.sequence.queries;
   context.share->inOneProgram(
       b, [&] { program.block(b, BlockSpan{zero, end, zero, end, /*isOnly=*/true}); });
   storeZeros(b, info, context, length);
@@ -424,7 +413,7 @@ void KernelProgram::buildChunk(TileBuilder &b, Value position,
                                function_ref<StoredState(StateUpdateInterface)> stateOf) {
   for (StateProgram &state : states)
     state.readFrom(stateOf(state.getOp()));
-  Value end = context.frame.queries, length = b.index(context.block);
+  Value end = context.frame.sequence.queries, length = b.index(context.block);
   BlockSpan span{position, b.minIndex(b.subIndex(end, position), length), context.chunk->begin,
                  context.chunk->end};
   if (context.runsAreLong()) {

@@ -70,7 +70,6 @@ private:
   void storeFinalStates(TileBuilder &builder);
   void storeProducts(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                      const BlockSpan &span);
-  mlir::Value workspaceOf(mlir::Value saved) const;
   enum class FinalPart { State, Normalizer };
   llvm::SmallVector<mlir::Value> tensorsOf(AttendOp attend, FinalPart part) const;
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,

@@ -43,7 +43,8 @@ void MainKernel::buildBlocks() {
   int64_t fewTokens = info.steps().getFew();
   if (!fewTokens || info.steps().getTokens() >= fewTokens)
     return all();
-  Value areFew = b.compare(arith::CmpIPredicate::sle, kernel.frame.queries, b.index(fewTokens));
+  Value areFew =
+      b.compare(arith::CmpIPredicate::sle, kernel.frame.sequence.queries, b.index(fewTokens));
   auto few = [&] {
     ProgramContext inShort = kernel.context();
     inShort.block = fewTokens;
@@ -58,7 +59,7 @@ void MainKernel::buildShortOrLong(ArrayRef<int64_t> lengths) {
   if (lengths.empty())
     return buildForms();
   // Without keys there is no row that a load could take instead of those past the end.
-  Value last = b.subIndex(kernel.frame.keys, b.index(1));
+  Value last = b.subIndex(kernel.frame.sequence.keys, b.index(1));
   Value isShort = b.compare(arith::CmpIPredicate::ult, last, b.index(lengths[0]));
   branch(
       isShort, [&] { KernelProgram::buildOneBlock(b, info, kernel.context(), lengths[0]); },
@@ -81,7 +82,7 @@ void MainKernel::buildForms() {
   int64_t below = info.quadraticBelow();
   if (!below)
     return buildForm(ScheduleForm::State);
-  Value isShort = b.compare(arith::CmpIPredicate::slt, kernel.frame.keys, b.index(below));
+  Value isShort = b.compare(arith::CmpIPredicate::slt, kernel.frame.sequence.keys, b.index(below));
   branch(
       isShort, [&] { buildForm(ScheduleForm::Quadratic); },
       [&] { buildForm(ScheduleForm::State); });

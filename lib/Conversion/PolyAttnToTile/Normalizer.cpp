@@ -120,7 +120,7 @@ static Value visibleKeys(TileBuilder &b, const ProgramContext &context, const Bl
   };
   if (context.mask == Mask::Causal)
     return positions(b.addIndex(span.position, b.index(1)));
-  Value all = tile::IotaOp::create(b, b.tileType(1, 1), context.frame.keys);
+  Value all = tile::IotaOp::create(b, b.tileType(1, 1), context.frame.sequence.keys);
   if (context.mask == Mask::Full)
     return all;
   return b.sub(all, positions(span.position));
@@ -132,8 +132,9 @@ Value polyattn::normalize(TileBuilder &b, AttendOp op, const ProgramContext &con
   bool mean = op.getNormalizer().isMean();
   RowNormalizer normalizer{op.getNormalizer(), Value(), /*hasEmptyRows=*/!context.isOrdered(),
                            /*hasInitialState=*/op.hasInitialState()};
-  if (mean && context.mask == Mask::Causal && context.frame.firstPosition)
-    normalizer.keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
+  if (mean && context.mask == Mask::Causal && context.frame.sequence.firstPosition)
+    normalizer.keysBefore =
+        arith::SIToFPOp::create(b, b.getF32Type(), context.frame.sequence.firstPosition);
   if (!accumulators.denominator && !mean)
     return accumulators.numerator;
   RowScores rows;

@@ -23,8 +23,7 @@ static KernelFrame openFrame(const Lowering &lowering, StringRef name,
 OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
                        ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
                        int64_t cluster)
-    : frame(openFrame(lowering, name, workspaces, programs, cluster)), lowering(lowering),
-      cluster(cluster) {
+    : frame(openFrame(lowering, name, workspaces, programs, cluster)), lowering(lowering) {
   if (frame.clusterRank)
     share = std::make_shared<ClusterShare>(frame.clusterRank, cluster);
   else
@@ -64,14 +63,21 @@ OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
   next += info.sums.size();
   if (beside && !beside->sums.empty())
     besideSums.emplace(lowering.b, beside->sums, next);
-  firstSaved = next + (beside ? beside->sums.size() : 0);
-  saved = savedIn(info, stage);
-  firstPassed = firstSaved + saved.size();
-  firstState = firstPassed + info.exported.size() + info.imported.size();
+  next += beside ? beside->sums.size() : 0;
+  for (const StoredResult &saved : savedIn(info, stage))
+    passed.saved.insert({saved.value(), frame.workspace(next++)});
+  for (size_t i = 0; i < info.exported.size(); ++i)
+    passed.exported.push_back(frame.workspace(next++));
+  for (size_t i = 0; i < info.imported.size(); ++i)
+    passed.imported.push_back(frame.workspace(next++));
+  firstState = next;
 }
 
 ProgramContext OpenKernel::context() {
   const KernelInfo &info = lowering.info;
+  PassedResults results = passed;
+  results.weightSums = weightSums ? &*weightSums : nullptr;
+  results.besideSums = besideSums ? &*besideSums : nullptr;
   return {frame,
           share,
           segment,
@@ -80,11 +86,7 @@ ProgramContext OpenKernel::context() {
           info.run,
           info.mask,
           lowering.skipsIdleState,
-          weightSums ? &*weightSums : nullptr,
-          besideSums ? &*besideSums : nullptr,
-          firstSaved,
-          saved,
-          firstPassed};
+          std::move(results)};
 }
 
 void OpenKernel::storeSums() {
@@ -111,10 +113,10 @@ void OpenKernel::forBlocks(function_ref<void(Value)> body) {
 
 void OpenKernel::ifLonger(int64_t tokens, TileBuilder::Branch body) {
   TileBuilder &b = lowering.b;
-  b.branch(b.compare(arith::CmpIPredicate::sgt, frame.queries, b.index(tokens)), body);
+  b.branch(b.compare(arith::CmpIPredicate::sgt, frame.sequence.queries, b.index(tokens)), body);
 }
 
 void OpenKernel::ifAtMost(int64_t tokens, TileBuilder::Branch body) {
   TileBuilder &b = lowering.b;
-  b.branch(b.compare(arith::CmpIPredicate::sle, frame.queries, b.index(tokens)), body);
+  b.branch(b.compare(arith::CmpIPredicate::sle, frame.sequence.queries, b.index(tokens)), body);
 }

@@ -54,10 +54,8 @@ private:
   void storeSums();
 
   Lowering lowering;
-  int64_t cluster;
   std::optional<WeightSums> weightSums, besideSums;
-  llvm::ArrayRef<StoredResult> saved;
-  unsigned firstSaved = 0, firstPassed = 0; // workspaces
+  PassedResults passed; // without the sums
 };
 
 } // namespace polyattn

@@ -83,7 +83,7 @@ void PairProgram::addByLag(TileBuilder &b, Value scores, const VectorProgram &qu
                        arith::AndIOp::create(e, e.less(in[1], in[3]), e.less(in[2], in[4]));
                    return e.select(inside, in[0], e.constant(0));
                  });
-  Value buffer = context.weightSums->lagSumsOf(op);
+  Value buffer = context.passed.weightSums->lagSumsOf(op);
   auto add = [&](Value scores, bool transposed) {
     Value first = pair.firstRow(lags, transposed);
     Value sums = tile::DiagonalSumsOp::create(b, pair.columnType(), scores, transposed);
@@ -228,7 +228,8 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
     addBetween(end, context.isForwards() ? context.chunk->begin : context.chunk->end,
                /*local=*/false);
   else if (!usesState && !span.isOnly)
-    addBetween(end, context.isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
+    addBetween(end, context.isForwards() ? b.index(0) : context.frame.sequence.keys,
+               /*local=*/false);
   PairDecay pairs = blockDecay.pairs(context.direction());
   diagonal = diagonal ? decayAndMask(b, diagonal, context.triangle(), pairs)
                       : scores(b, queries, keys, isLocal(), context.triangle(), pairs);

@@ -14,8 +14,8 @@ using namespace polyattn;
 void PartSums::store(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                      const BlockSpan &span) const {
   const KernelFrame &frame = context.frame;
-  SmallVector<Value> indices = {frame.batch, frame.rowOf(b, span.position),
-                                frame.headOf(/*queries=*/true)};
+  SmallVector<Value> indices = {frame.sequence.batch, frame.sequence.rowOf(b, span.position),
+                                frame.heads.query()};
   if (Value part = context.share->part())
     indices.insert(indices.begin(), part);
   int64_t columnDim = indices.size(), column = 0;

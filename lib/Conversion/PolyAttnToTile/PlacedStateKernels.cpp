@@ -44,12 +44,12 @@ Value polyattn::tensorOfState(const KernelInfo &info, const KernelFrame &frame, 
 
 void polyattn::ifStatesChange(TileBuilder &b, const ProgramContext &context,
                               TileBuilder::Branch body) {
-  const KernelFrame &frame = context.frame;
-  if (!frame.cached)
+  const ProgramSequence &sequence = context.frame.sequence;
+  if (!sequence.cached)
     return body();
-  Value all = b.addIndex(frame.cached, frame.queries);
+  Value all = b.addIndex(sequence.cached, sequence.queries);
   Value isFull = b.compare(arith::CmpIPredicate::sge, all, b.index(context.run));
-  Value isNew = b.isEqual(frame.isContinued, arith::ConstantIntOp::create(b, 0, 1));
+  Value isNew = b.isEqual(sequence.isContinued, arith::ConstantIntOp::create(b, 0, 1));
   b.branch(arith::OrIOp::create(b, isFull, isNew), body);
 }
 
@@ -66,10 +66,10 @@ static void writeBackStates(TileBuilder &b, const KernelInfo &info, const Progra
       (isState ? from.rows : from.normalizer) = tensorOfState(info, frame, number);
       (isState ? to.rows : to.normalizer) = frame.result(number);
     }
-    auto write = [&] { program.stateOf(op).writeBack(b, from, to); };
+    auto write = [&] { program.stateOf(op).tensors().writeBack(b, from, to); };
     bool isShared = info.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
     if (isShared) // by query heads, of which each has a program here
-      b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), write);
+      b.branch(frame.heads.isFirstOfGroup(b), write);
     else
       write();
   }
@@ -79,8 +79,8 @@ static void writeBackStates(TileBuilder &b, const KernelInfo &info, const Progra
 static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Value pool, Value head,
                       Value row, Value place, int64_t block, Value valid) {
   Value tensor = frame.input(keep.getTensor()), zero = b.index(0);
-  SmallVector<Value> from = {frame.batch, frame.rowOf(b, row), head};
-  SmallVector<Value> to = {frame.stateRow(), head, place};
+  SmallVector<Value> from = {frame.sequence.batch, frame.sequence.rowOf(b, row), head};
+  SmallVector<Value> to = {frame.sequence.stateRow(), head, place};
   auto type = cast<RankedTensorType>(keep.getTensor().getType());
   if (type.getRank() == 3) {
     Value gates = tile::LoadOp::create(b, b.tileType(1, block), tensor, from, valid,
@@ -106,16 +106,18 @@ static bool isOfQueries(const KernelInfo &info, KeepOp keep) {
 static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
                         bool ofQueries) {
   const KernelFrame &frame = context.frame;
+  const ProgramSequence &sequence = frame.sequence;
   Value zero = b.index(0), run = b.index(context.run), length = b.index(context.block);
-  Value all = b.addIndex(frame.cached, frame.queries);
+  Value all = b.addIndex(sequence.cached, sequence.queries);
   Value begin = b.mulIndex(b.divIndex(all, run), run), isFirst = b.isEqual(begin, zero);
-  Value row = b.select(isFirst, zero, b.subIndex(begin, frame.cached));
-  Value place = b.select(isFirst, frame.cached, zero), count = b.subIndex(frame.queries, row);
+  Value row = b.select(isFirst, zero, b.subIndex(begin, sequence.cached));
+  Value place = b.select(isFirst, sequence.cached, zero);
+  Value count = b.subIndex(sequence.queries, row);
   b.loop(zero, count, length, [&](Value offset) {
     Value valid = b.minIndex(b.subIndex(count, offset), length);
     for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
       if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(info, keep) == ofQueries)
-        storeRows(b, frame, keep, frame.result(i), ofQueries ? frame.head : frame.kvHead,
+        storeRows(b, frame, keep, frame.result(i), frame.heads.of(ofQueries),
                   b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
   });
 }
@@ -127,33 +129,35 @@ void polyattn::storeCachedRows(TileBuilder &b, const KernelInfo &info,
   if (!info.hasStatePerQuery())
     return storeRowsOf(b, info, context, /*ofQueries=*/false);
   storeRowsOf(b, info, context, /*ofQueries=*/true);
-  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
+  b.branch(frame.heads.isFirstOfGroup(b),
            [&] { storeRowsOf(b, info, context, /*ofQueries=*/false); });
 }
 
 void polyattn::storeZeros(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
                           int64_t rows) {
   const KernelFrame &frame = context.frame;
-  if (!frame.positions)
+  const ProgramSequence &sequence = frame.sequence;
+  if (!sequence.positions)
     return;
   Value length = b.index(rows);
   auto storeBlock = [&](Value position) {
-    Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
+    Value valid = b.minIndex(b.subIndex(sequence.positions, position), length);
     for (const auto &[number, value] : info.outputs)
       if (auto vector = dyn_cast<FeatureType>(value.getType()))
-        tile::StoreOp::create(
-            b, b.constant(rows, vector.getWidth(), 0), frame.result(number),
-            ValueRange{frame.batch, frame.rowOf(b, position), frame.head, b.index(0)}, valid,
-            /*row_dim=*/1, /*col_dim=*/3);
+        tile::StoreOp::create(b, b.constant(rows, vector.getWidth(), 0), frame.result(number),
+                              ValueRange{sequence.batch, sequence.rowOf(b, position),
+                                         frame.heads.ofRows(), b.index(0)},
+                              valid,
+                              /*row_dim=*/1, /*col_dim=*/3);
   };
-  context.share->inOneProgram(b,
-                              [&] { b.loop(frame.queries, frame.positions, length, storeBlock); });
+  context.share->inOneProgram(
+      b, [&] { b.loop(sequence.queries, sequence.positions, length, storeBlock); });
 }
 
 /// Emits the body of the second kernel.
 static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
   ifStatesChange(b, context, [&] { writeBackStates(b, info, context); });
-  if (context.frame.cached)
+  if (context.frame.sequence.cached)
     storeCachedRows(b, info, context);
 }
 

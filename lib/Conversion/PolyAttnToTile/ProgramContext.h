@@ -11,6 +11,7 @@
 #include "KernelFrame.h"
 #include "KernelInfo.h"
 #include "Sweep.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace polyattn {
 
@@ -28,6 +29,16 @@ struct SegmentContext {
 
 class WeightSums;
 
+/// The sums that a program has for gradients of weights, and the workspaces by which kernels pass
+/// results to kernels after them.
+struct PassedResults {
+  WeightSums *weightSums = nullptr; // to which blocks add; null without gradients of weights
+  WeightSums *besideSums = nullptr; // those of the region `beside`
+  llvm::MapVector<mlir::Value, mlir::Value> saved; // where values go that later kernels sum up
+  llvm::SmallVector<mlir::Value> exported;         // take the kernel's `exported` rows
+  llvm::SmallVector<mlir::Value> imported;         // have its `imported` rows
+};
+
 /// Where a program has the keys of its positions from: this call, or pools of the calls before.
 enum class KeySource { Call, Cached };
 
@@ -41,26 +52,23 @@ struct ProgramContext {
   int64_t run;                           // blocks of a local kernel, 0 without
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
-  WeightSums *weightSums = nullptr;        // to which blocks add; null without gradients of weights
-  WeightSums *besideSums = nullptr;        // those of the region `beside`
-  unsigned firstSaved = 0;                 // the workspace of the first value of `saved`
-  llvm::ArrayRef<StoredResult> saved = {}; // for sums after all kernels
-  unsigned firstPassed = 0; // that of the first rows that it gives to others, or takes
-  bool hasGroup = false;    // a program has all query heads that share its states
+  PassedResults passed = {};
+  bool hasGroup = false; // a program has all query heads that share its states
   /// The segment of the program's one block of queries, which reads the state before it: pairs of
   /// the segment go by scores. None in other forms than `chunkwise`.
   std::optional<SegmentContext> chunk = std::nullopt;
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
-    return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
-            frame.firstPosition, valid, frame.firstPosition || frame.isPacked()};
+    return {frame.sequence.rowOf(builder, position), share->rowOfCall(builder, position),
+            frame.sequence.firstPosition, valid,
+            frame.sequence.firstPosition || frame.sequence.isPacked()};
   }
   /// Rows of the call's first local block in the pools of calls before.
   BlockRows cachedRows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     mlir::Value cached =
-        mlir::arith::IndexCastOp::create(builder, builder.getI64Type(), frame.cached);
-    mlir::Value first = mlir::arith::SubIOp::create(builder, frame.firstPosition, cached);
-    return {position, position, first, valid, true, /*ofBatches=*/false, frame.stateRow()};
+        mlir::arith::IndexCastOp::create(builder, builder.getI64Type(), frame.sequence.cached);
+    mlir::Value first = mlir::arith::SubIOp::create(builder, frame.sequence.firstPosition, cached);
+    return {position, position, first, valid, true, /*ofBatches=*/false, frame.sequence.stateRow()};
   }
   VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
     return frame.queryVectors(builder, rows(builder, span.position, span.valid), block);
@@ -77,9 +85,9 @@ struct ProgramContext {
   }
   /// The positions of the program, block by block.
   Sweep sweep(TileBuilder &builder) const {
-    Sweep sweep{segment ? segment->begin : builder.index(0), segment ? segment->end : frame.queries,
-                block, direction()};
-    sweep.cached = frame.cached;
+    Sweep sweep{segment ? segment->begin : builder.index(0),
+                segment ? segment->end : frame.sequence.queries, block, direction()};
+    sweep.cached = frame.sequence.cached;
     return sweep;
   }
   /// A query sees the keys on its own side only.
@@ -94,7 +102,7 @@ struct ProgramContext {
     return isForwards() ? tile::Triangle::Lower : tile::Triangle::Upper;
   }
   /// A local kernel's block has several blocks of the program, or such of calls before.
-  bool runsAreLong() const { return run > block || frame.cached; }
+  bool runsAreLong() const { return run > block || frame.sequence.cached; }
 };
 
 } // namespace polyattn

@@ -38,7 +38,7 @@ SmallVector<HiddenArgument> SegmentKernels::tensors() const {
 SegmentContext SegmentKernels::segmentOf(const KernelFrame &frame, bool isPrefix) const {
   TileBuilder &b = lowering.b;
   Value unit = b.index(std::max(info.block(), info.run)), one = b.index(1);
-  Value subsegments = b.index(info.cut().getSubsegments()), keys = frame.keys;
+  Value subsegments = b.index(info.cut().getSubsegments()), keys = frame.sequence.keys;
   auto times = [&](Value a, Value c) { return b.createOrFold<arith::MulIOp>(a, c); };
   auto divide = [&](Value number, Value by) -> Value { // rounding up
     Value before = b.subIndex(b.addIndex(number, by), one);

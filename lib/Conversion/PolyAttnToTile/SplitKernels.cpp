@@ -49,13 +49,14 @@ void SplitKernels::build() const {
   ProgramContext context = kernel.context();
   KernelProgram program(info, ScheduleForm::State, context);
   PartSums parts(info, context);
-  Value queries = frame.queries, length = b.index(context.block);
+  Value queries = frame.sequence.queries, length = b.index(context.block);
   Value first = b.mulIndex(own.first, length), stride = b.mulIndex(own.behind, length);
   b.loop(first, queries, stride, [&](Value position) {
     Value valid = b.minIndex(b.subIndex(queries, position), length);
     BlockSpan span{position, valid, position, queries};
     program.storeSums(b, span, parts.add(b, own.parts, span, [&](Value part) {
-      return SmallVector<Value>{part, frame.batch, frame.rowOf(b, span.position), frame.head};
+      return SmallVector<Value>{part, frame.sequence.batch, frame.sequence.rowOf(b, span.position),
+                                frame.heads.ofRows()};
     }));
   });
 }

@@ -6,22 +6,18 @@
 //===----------------------------------------------------------------------===//
 //
 // The sums of one op that gives a state, block by block (PolySketchFormer, section 3.1): what they
-// begin with, what each block of keys adds, and where they are stored in the end. Attends read them
-// (AttendProgram.h).
+// begin with, and what each block of keys adds. Attends read them (AttendProgram.h). StateTensors.h
+// stores them, and SegmentSums.h cuts them into segments of positions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_STATEPROGRAM_H
 #define POLYATTN_CONVERSION_STATEPROGRAM_H
 
-#include "FeatureBlocks.h"
+#include "KeyFeatures.h"
+#include "StateTensors.h"
 #include "StateUpdate.h"
 
 namespace polyattn {
-
-/// Where a final state and its normalizer go; null where they are not asked for.
-struct FinalState {
-  mlir::Value rows, normalizer;
-};
 
 class StateProgram {
 public:
@@ -36,18 +32,18 @@ public:
   BlockState &getSums() { return sums; }
   /// What the transition does in a block and in a step.
   const StateUpdate &getUpdate() const { return *update; }
-  const FeaturePlan &getKeyPlan() const { return keyPlan; }
-  const std::vector<double> &getKeyWeights() const { return keyWeights; }
-  /// What a feature's sums are to be multiplied by.
-  double weightOf(int64_t feature) const { return isBare ? keyPlan.monomials[feature].weight : 1; }
-  int64_t features() const { return keyPlan.monomials.size(); }
+  const KeyFeatures &getKeys() const { return keys; }
+  StateTensors tensors() const { return {op, context.frame, sums}; }
 
   //===--- Before the loops --------------------------------------------------===//
   /// Makes buffers and fills them with the state of the positions before this program's, or with a
   /// full mask with the whole state.
   void begin(TileBuilder &builder);
-  /// The same in the kernel of prefixes, whose states begin with zeros.
-  void beginPrefix(TileBuilder &builder) { sums.makeBuffers(builder); }
+  /// Where the states of segments are: to begin from, or to store this one's.
+  void setSegmentStates(const SegmentStates &states) { segmentStates = states; }
+  const std::optional<SegmentStates> &getSegmentStates() const { return segmentStates; }
+  /// Blocks read the state from tensors, and add nothing to it.
+  void readFrom(const StoredState &state) { sums.readFrom(state); }
 
   //===--- Blocks ------------------------------------------------------------===//
   /// Whether the state takes in a whole run of blocks at its end.
@@ -63,73 +59,23 @@ public:
   mlir::Value isReadAfter(TileBuilder &builder, mlir::Value first, mlir::Value end) const;
   /// How many of a block's positions the state takes in: none where nobody reads it any more.
   mlir::Value positionsToAdd(TileBuilder &builder, const BlockSpan &span) const;
-  StateColumns columnsOf(VectorProgram &keys) const;
+  StateColumns columnsOf(VectorProgram &vectors) const;
   /// Adds the first `valid` keys of one block, whose positions are those of `span`. Gives the
   /// logarithm of the block's decay, [1 x 1], null without one.
   mlir::Value add(TileBuilder &builder, const BlockSpan &span, mlir::Value valid,
                   KeySource source = KeySource::Call);
 
-  //===--- Results -----------------------------------------------------------===//
-  /// Called after the loops: writes the final state and its normalizer to the given tensors, none
-  /// or several for each.
-  void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
-              llvm::ArrayRef<mlir::Value> normalizers);
-  /// Copies a final state that is in workspaces to the tensors of the caller.
-  void writeBack(TileBuilder &builder, const FinalState &from, const FinalState &to);
-
-  //===--- Groups of query heads (GroupSums.cpp) -----------------------------===//
-  /// Whether the state is a sum over programs: rows are of keys, whose head the state is of.
-  bool isSumOfHeads() const { return op.isSumOfHeads(); }
-  /// Called instead of `finish`: writes what this program has of the final state.
-  void storePart(TileBuilder &builder, mlir::Value parts);
-  /// Writes the sum of the parts of a group's heads to `states`.
-  void sumParts(TileBuilder &builder, mlir::Value parts, llvm::ArrayRef<mlir::Value> states);
-
-  //===--- States where they live --------------------------------------------===//
-  StoredState at(const FinalState &place) const;
-  /// Writes zeros, or the sums.
-  void clear(TileBuilder &builder, const FinalState &place) const;
-  void store(TileBuilder &builder, const FinalState &place) const;
-
-  //===--- Segments of positions ---------------------------------------------===//
-  /// Where the states of segments are: to begin from, or to store this one's.
-  void setSegmentStates(const SegmentStates &states) { segmentStates = states; }
-  bool hasTotalByPosition() const { return update->hasTotalByPosition(); }
-  /// Called after all keys of the segment have come. `decay` is the sum of the logarithms that they
-  /// gave; null unless it differs from position to position.
-  void storeSegmentState(TileBuilder &builder, mlir::Value decay);
-  /// Begins as `begin` does, adds the sums of segments, and stores what there is before each, in
-  /// `before(segment)`. `finishes` says whether the last one's sum is there. Without an order there
-  /// is one state, that of all segments, in `before(0)`.
-  void sumSegments(TileBuilder &builder, llvm::function_ref<StoredState(mlir::Value)> before,
-                   bool finishes);
-  /// Blocks read the state from tensors, and add nothing to it.
-  void readFrom(const StoredState &state) { sums.readFrom(state); }
-
 private:
-  bool canBeBare() const;
   void fill(TileBuilder &builder);
-  StoredState initialState() const;
-  void storeTo(TileBuilder &builder, const BlockState::Destinations &results);
-  mlir::Value isFirstOfGroup(TileBuilder &builder) const;
-  /// The head whose state it is.
-  mlir::Value head() const { return context.frame.headOf(op.getGateHeads() == GateHeads::Q); }
 
   mutable StateUpdateInterface op; // its accessors are not const
   const ProgramContext &context;
   std::unique_ptr<StateUpdate> update;
   bool isAskedFor = false; // as a final state, or after each block
-  FeaturePlan keyPlan;
-  bool isBare; // sums of the key's products without their weights: readers multiply by those
-  std::vector<double> keyWeights;
+  KeyFeatures keys;
   BlockState sums;
   std::optional<SegmentStates> segmentStates;
 };
-
-/// Sums up the keys of the program's segment in each of the states, from zeros, and stores the
-/// sums.
-void sumSegment(TileBuilder &builder, const ProgramContext &context,
-                llvm::ArrayRef<StateProgram *> states);
 
 } // namespace polyattn
 

@@ -34,8 +34,8 @@ Value StatesInRows::loadNormalizer(TileBuilder &b, const BlockSpan &span, Value 
   auto type = tile::BufferType::get(b.getContext(), layout.normalizerPieces() * length, 1);
   Value column = tile::BufferOp::create(b, type, /*persistent=*/false);
   for (int64_t piece = 0; piece < layout.normalizerPieces(); ++piece) {
-    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, first), gates.head(),
-                             b.index(layout.normalizerColumn(piece))};
+    SmallVector<Value> at = {context.frame.sequence.batch, context.frame.sequence.rowOf(b, first),
+                             gates.head(), b.index(layout.normalizerColumn(piece))};
     Value rows =
         tile::LoadOp::create(b, b.tileType(length, 1), context.frame.input(op.getBlockStates()), at,
                              filledRows(b, span, length), /*row_dim=*/1, /*col_dim=*/-1,
@@ -63,8 +63,8 @@ Value StatesInRows::read(TileBuilder &b, VectorProgram &queries, const FeaturePl
   for (int64_t piece = 0; piece < layout.valuePieces(); ++piece) {
     int64_t rows = layout.valueRows(piece);
     Value filled = filledRows(b, span, rows);
-    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, before), gates.head(),
-                             b.index(layout.valueColumn(piece))};
+    SmallVector<Value> at = {context.frame.sequence.batch, context.frame.sequence.rowOf(b, before),
+                             gates.head(), b.index(layout.valueColumn(piece))};
     Value states = tile::LoadOp::create(b, b.tileType(rows, layout.features),
                                         context.frame.input(op.getBlockStates()), at, filled,
                                         /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false);
@@ -86,8 +86,8 @@ void StatesInRows::storePiece(TileBuilder &b, Value tile, Value column,
   int64_t rest = op.getStatesLayout().length - rows;
   Value given = b.minIndex(span.valid, b.index(rows));
   auto store = [&](Value part, Value position, Value valid) {
-    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, position), gates.head(),
-                             column};
+    SmallVector<Value> at = {context.frame.sequence.batch,
+                             context.frame.sequence.rowOf(b, position), gates.head(), column};
     for (auto [i, result] : llvm::enumerate(returnedBy(op->getParentOfType<AttentionOp>())))
       if (yieldedValue(result) == op.getKeptStates())
         tile::StoreOp::create(b, part, context.frame.result(i), at, valid, /*row_dim=*/1,
@@ -100,9 +100,9 @@ void StatesInRows::storePiece(TileBuilder &b, Value tile, Value column,
             b.subIndex(span.valid, given));
   };
   // Query heads of one group hold the same state: the first of them writes it.
-  if (op.getGateHeads() == GateHeads::Q || context.frame.head == context.frame.kvHead)
+  if (op.getGateHeads() == GateHeads::Q || context.frame.heads.query() == context.frame.heads.key())
     return storeAll();
-  b.branch(b.isEqual(context.frame.head, context.frame.firstHeadOfGroup(b)), storeAll);
+  b.branch(context.frame.heads.isFirstOfGroup(b), storeAll);
 }
 
 /// Stores the state of features [first, first + count) after the block.

@@ -10,31 +10,29 @@
 using namespace mlir;
 using namespace polyattn;
 
-void TokenAttend::storeFeatures(TileBuilder &b, const FeaturePlan &plan,
-                                const std::vector<double> &weights, Value tensor, Value head,
+void TokenAttend::storeFeatures(TileBuilder &b, FeatureBlocks blocks, Value tensor, Value head,
                                 VectorProgram &vectors) {
-  FeatureBlocks blocks(plan, weights);
   blocks.prepare(b, vectors);
   program.getState()->getSums().forFeatureBlocks(
       b, {}, [&](Value first, int64_t count, ValueRange) {
         Value features = b.transpose(blocks.block(b, vectors, first, count));
-        tile::StoreOp::create(b, features, tensor, ValueRange{context.frame.batch, head, first},
+        tile::StoreOp::create(b, features, tensor,
+                              ValueRange{context.frame.sequence.batch, head, first},
                               vectors.getRows().valid, /*row_dim=*/0, /*col_dim=*/2);
         return TileBuilder::Values();
       });
 }
 
 void TokenAttend::storeQueries(TileBuilder &b, const StepVectors &stored, VectorProgram &vectors) {
-  storeFeatures(b, program.getQueryPlan(), program.getQueryWeights(), stored.query,
-                context.frame.head, vectors);
+  storeFeatures(b, program.queryFeatures(), stored.query, context.frame.heads.query(), vectors);
 }
 
 void TokenAttend::storeKeys(TileBuilder &b, const StepVectors &stored, VectorProgram &vectors) {
   const KernelFrame &frame = context.frame;
-  storeFeatures(b, program.getState()->getKeyPlan(), program.getState()->getKeyWeights(),
-                stored.key, frame.kvHead, vectors);
+  storeFeatures(b, program.getState()->getKeys().blocks(), stored.key, frame.heads.key(), vectors);
   tile::StoreOp::create(b, vectors.rowMajor(op.getValue()), stored.value,
-                        ValueRange{frame.batch, frame.kvHead, b.index(0)}, vectors.getRows().valid,
+                        ValueRange{frame.sequence.batch, frame.heads.key(), b.index(0)},
+                        vectors.getRows().valid,
                         /*row_dim=*/0, /*col_dim=*/2);
 }
 
@@ -63,38 +61,35 @@ Value TokenAttend::stepNormalizer(TileBuilder &b, Value before, Value keys, Valu
 }
 
 /// All features as a row, [1 x D].
-Value TokenAttend::featureRow(TileBuilder &b, const FeaturePlan &plan,
-                              const std::vector<double> &weights, VectorProgram &vectors) const {
-  FeatureBlocks blocks(plan, weights);
+Value TokenAttend::featureRow(TileBuilder &b, FeatureBlocks blocks, VectorProgram &vectors) const {
   blocks.prepare(b, vectors);
   return b.transpose(blocks.block(b, vectors, b.index(0), program.features()));
 }
 
 void TokenAttend::computeQueries(TileBuilder &b, StepVectors &rows, VectorProgram &vectors) const {
-  rows.query = featureRow(b, program.getQueryPlan(), program.getQueryWeights(), vectors);
+  rows.query = featureRow(b, program.queryFeatures(), vectors);
 }
 
 void TokenAttend::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &vectors) const {
-  rows.key =
-      featureRow(b, program.getState()->getKeyPlan(), program.getState()->getKeyWeights(), vectors);
+  rows.key = featureRow(b, program.getState()->getKeys().blocks(), vectors);
   rows.value = vectors.rowMajor(op.getValue());
 }
 
 void TokenAttend::loadQueries(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
-  rows.query =
-      loadRow(b, stored.query, {context.frame.batch, context.frame.head}, program.features());
+  rows.query = loadRow(b, stored.query, {context.frame.sequence.batch, context.frame.heads.query()},
+                       program.features());
 }
 
 void TokenAttend::loadKeys(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
   const KernelFrame &frame = context.frame;
-  rows.key = loadRow(b, stored.key, {frame.batch, frame.kvHead}, program.features());
-  rows.value = loadRow(b, stored.value, {frame.batch, frame.kvHead}, width);
+  rows.key = loadRow(b, stored.key, {frame.sequence.batch, frame.heads.key()}, program.features());
+  rows.value = loadRow(b, stored.value, {frame.sequence.batch, frame.heads.key()}, width);
 }
 
 /// What a query has of the state, as it was before these keys come into it, or then.
 Accumulators TokenAttend::stepState(TileBuilder &b, const StepVectors &rows,
                                     const FinalState &place, bool before) const {
-  StoredState stored = program.getState()->at(place);
+  StoredState stored = program.getState()->tensors().at(place);
   Value factor = rows.key ? program.getState()->getUpdate().factorOfToken(b) : Value();
   Accumulators sums;
   if (place.normalizer) {

@@ -42,11 +42,9 @@ public:
                           VectorProgram &queries, const BlockSpan &span);
 
 private:
-  void storeFeatures(TileBuilder &builder, const FeaturePlan &plan,
-                     const std::vector<double> &weights, mlir::Value tensor, mlir::Value head,
-                     VectorProgram &vectors);
-  mlir::Value featureRow(TileBuilder &builder, const FeaturePlan &plan,
-                         const std::vector<double> &weights, VectorProgram &vectors) const;
+  void storeFeatures(TileBuilder &builder, FeatureBlocks blocks, mlir::Value tensor,
+                     mlir::Value head, VectorProgram &vectors);
+  mlir::Value featureRow(TileBuilder &builder, FeatureBlocks blocks, VectorProgram &vectors) const;
   mlir::Value stepNormalizer(TileBuilder &builder, mlir::Value before, mlir::Value keys,
                              mlir::Value factor, const StoredState &stored) const;
   Accumulators stepState(TileBuilder &builder, const StepVectors &rows, const FinalState &place,

@@ -38,13 +38,13 @@ Value TokenProgram::batchesFrom(TileBuilder &b, Value first) const {
 
 void TokenProgram::buildVectors(TileBuilder &b) {
   KernelFrame &frame = context.frame;
-  Value zero = b.index(0), valid = batchesFrom(b, frame.batch);
+  Value zero = b.index(0), valid = batchesFrom(b, frame.sequence.batch);
   BlockRows rows{zero, zero, Value(), valid};
   rows.ofBatches = true;
   VectorProgram queries = frame.queryVectors(b, rows, StepsAttr::kBatchesPerProgram);
   for (auto [i, program] : llvm::enumerate(programs))
     TokenAttend(program).storeQueries(b, stepVectors(i), queries);
-  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
+  b.branch(frame.heads.isFirstOfGroup(b), [&] {
     VectorProgram keys = frame.keyVectors(b, rows, StepsAttr::kBatchesPerProgram);
     for (auto [i, program] : llvm::enumerate(programs))
       TokenAttend(program).storeKeys(b, stepVectors(i), keys);
@@ -64,7 +64,7 @@ void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows
 void TokenProgram::stepOtherHeads(TileBuilder &b, TokenFeatures features) {
   if (info.tensors.sameHeads || info.hasStatePerQuery())
     return;
-  context.frame.forOtherHeads(b, [&] {
+  context.frame.heads.forOthers(b, [&] {
     SmallVector<StepVectors> others(programs.size());
     stepHead(b, others, features);
   });
@@ -77,12 +77,12 @@ void TokenProgram::stepToken(TileBuilder &b, TokenFeatures features) {
   bool isReadBefore = info.scoresNearPairs();
   if (isReadBefore)
     stepOtherHeads(b, features);
-  if (!context.frame.cached)
+  if (!context.frame.sequence.cached)
     computeKeys(b, rows, features);
   stepHead(b, rows, features);
   if (!isReadBefore)
     stepOtherHeads(b, features);
-  if (context.frame.cached)
+  if (context.frame.sequence.cached)
     takeInFullBlock(b);
 }
 
@@ -90,7 +90,7 @@ void TokenProgram::stepToken(TileBuilder &b, TokenFeatures features) {
 void TokenProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
                             TokenFeatures features) {
   Value zero = b.index(0), one = b.index(1);
-  BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.cached};
+  BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.sequence.cached};
   VectorProgram queries = context.queryVectors(b, span);
   bool isReadBefore = info.scoresNearPairs();
   SmallVector<Accumulators> sums;
@@ -108,17 +108,17 @@ void TokenProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
 void TokenProgram::takeInFullBlock(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   Value zero = b.index(0), one = b.index(1);
-  Value isFull = b.isEqual(b.addIndex(frame.cached, one), b.index(context.run));
+  Value isFull = b.isEqual(b.addIndex(frame.sequence.cached, one), b.index(context.run));
   b.branch(isFull, [&] {
     ProgramContext inBlocks = context;
     inBlocks.block = context.cachedBlock;
     TokenProgram whole(info, inBlocks);
     for (StateProgram &state : whole.states)
       state.begin(b);
-    whole.takeIn(b, Sweep{zero, frame.cached, context.cachedBlock}, KeySource::Cached);
+    whole.takeIn(b, Sweep{zero, frame.sequence.cached, context.cachedBlock}, KeySource::Cached);
     whole.takeIn(b, Sweep{zero, one, context.cachedBlock}, KeySource::Call);
     for (AttendOp attend : info.attends)
-      whole.stateOf(attend).store(b, placeOf(attend));
+      whole.stateOf(attend).tensors().store(b, placeOf(attend));
   });
 }
 
@@ -128,18 +128,18 @@ void TokenProgram::inUpdatingHead(TileBuilder &b, TileBuilder::Branch update, in
   const KernelFrame &frame = context.frame;
   auto updateAndKeep = [&] {
     update();
-    if (frame.cached)
+    if (frame.sequence.cached)
       storeCachedRows(b, info, context);
   };
   if (info.hasStatePerQuery())
     updateAndKeep();
   else
-    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), updateAndKeep);
+    b.branch(frame.heads.isFirstOfGroup(b), updateAndKeep);
   storeZeros(b, info, context, rowsOfZeros);
 }
 
 void TokenProgram::buildStep(TileBuilder &b) {
-  const KernelFrame &frame = context.frame;
+  const ProgramSequence &sequence = context.frame.sequence;
   auto compute = [&] { stepToken(b, TokenFeatures::Computed); };
   auto stepOnly = [&] {
     int64_t fewest = info.steps().getBatches();
@@ -147,19 +147,19 @@ void TokenProgram::buildStep(TileBuilder &b) {
       return compute();
     if (fewest == 1)
       return stepToken(b, TokenFeatures::Loaded);
-    Value place = arith::RemUIOp::create(b, frame.batch, b.index(StepsAttr::kBatchesPerProgram));
-    Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
+    Value place = arith::RemUIOp::create(b, sequence.batch, b.index(StepsAttr::kBatchesPerProgram));
+    Value batches = batchesFrom(b, b.subIndex(sequence.batch, place));
     Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(fewest));
     b.branch(areShared, [&] { stepToken(b, TokenFeatures::Loaded); }, compute);
   };
   auto update = [&] {
     // A new sequence's slot holds what is another's: zeros let nothing of it through.
-    if (frame.isContinued)
-      b.branch(arith::XOrIOp::create(b, frame.hasState(b), frame.isContinued), [&] {
+    if (sequence.isContinued)
+      b.branch(arith::XOrIOp::create(b, sequence.hasState(b), sequence.isContinued), [&] {
         for (AttendOp attend : info.attends)
-          stateOf(attend).clear(b, placeOf(attend));
+          stateOf(attend).tensors().clear(b, placeOf(attend));
       });
-    b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
+    b.branch(b.isEqual(sequence.queries, b.index(1)), stepOnly);
   };
   inUpdatingHead(b, update, /*rowsOfZeros=*/kRowsOfZeros);
 }
@@ -171,7 +171,7 @@ void TokenProgram::buildFew(TileBuilder &b) {
     sweepBlocks(b);
     ifStatesChange(b, context, [&] {
       for (AttendOp attend : info.attends)
-        stateOf(attend).store(b, placeOf(attend));
+        stateOf(attend).tensors().store(b, placeOf(attend));
     });
   };
   inUpdatingHead(b, update, /*rowsOfZeros=*/context.block);

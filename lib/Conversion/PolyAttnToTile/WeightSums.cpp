@@ -74,13 +74,13 @@ void WeightSums::store(TileBuilder &b, KernelFrame &frame) const {
   for (auto [i, sum, buffer] : llvm::enumerate(sums, buffers)) {
     auto [rows, columns] = shapeOf(sum);
     // Where rows are of keys, those of several programs are of one head.
-    SmallVector<Value> at = {frame.part, frame.programHead, zero};
+    SmallVector<Value> at = {frame.part, frame.heads.counted(), zero};
     if (!isVector(sum.gradient))
       at.push_back(zero);
     Value tile = tile::ReadOp::create(b, b.tileType(rows, columns), buffer, zero);
     for (Value dy : WeightGradientOp(sum.gradient).getGradients())
       if (AttendOp attend = attendByLag(dy))
-        tile = b.add(tile, foldLagSums(b, frame.weights, frame.programHead, lagSumsOf(attend),
+        tile = b.add(tile, foldLagSums(b, frame.weights, frame.heads.counted(), lagSumsOf(attend),
                                        rowsOfLags(attend)));
     tile::StoreOp::create(b, tile, frame.workspace(first + i), at, Value(), /*row_dim=*/2,
                           /*col_dim=*/isVector(sum.gradient) ? -1 : 3);

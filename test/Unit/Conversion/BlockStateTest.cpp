@@ -86,16 +86,18 @@ protected:
 Value loadRows(TileBuilder &b, const KernelFrame &frame, unsigned tensor, const BlockSpan &span,
                int64_t width, bool transposed) {
   auto type = transposed ? b.tileType(width, C) : b.tileType(C, width);
-  return tile::LoadOp::create(b, type, frame.kernel.getTensor(tensor),
-                              ValueRange{frame.batch, span.position, frame.head, b.index(0)},
-                              span.valid, /*row_dim=*/1, /*col_dim=*/3, transposed);
+  return tile::LoadOp::create(
+      b, type, frame.kernel.getTensor(tensor),
+      ValueRange{frame.sequence.batch, span.position, frame.heads.ofRows(), b.index(0)}, span.valid,
+      /*row_dim=*/1, /*col_dim=*/3, transposed);
 }
 
 BlockDecay loadDecay(TileBuilder &b, const KernelFrame &frame, unsigned tensor,
                      const BlockSpan &span) {
   return BlockDecay::ofGates(
       b, tile::LoadOp::create(b, b.tileType(1, C), frame.kernel.getTensor(tensor),
-                              ValueRange{frame.batch, span.position, frame.head}, span.valid,
+                              ValueRange{frame.sequence.batch, span.position, frame.heads.ofRows()},
+                              span.valid,
                               /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false));
 }
 
@@ -138,7 +140,7 @@ TEST_P(SweepTest, VisitsEachBlockOnce) {
     build({"x", "o"}, 1, arrays, [&](TileBuilder &b, KernelFrame &frame) {
       Value count =
           tile::BufferOp::create(b, tile::BufferType::get(&context, 1, 1), /*persistent=*/false);
-      Sweep sweep{b.index(0), frame.queries, C, GetParam()};
+      Sweep sweep{b.index(0), frame.sequence.queries, C, GetParam()};
       auto body = [&](const BlockSpan &span) { perBlock(b, frame, count, span); };
       if (run)
         sweep.forRuns(b, run, [&](const Sweep &part) { part.forBlocks(b, body); });
@@ -158,7 +160,7 @@ TEST_P(SweepTest, OfNoPositionsHasNoBlock) {
   std::vector<Array> arrays = {Array({1, 0, 1, 1}), Array({1, 1})};
   arrays[1].data = {7};
   build({"x", "o"}, 1, arrays, [&](TileBuilder &b, KernelFrame &frame) {
-    Sweep sweep{b.index(0), frame.queries, C, GetParam()};
+    Sweep sweep{b.index(0), frame.sequence.queries, C, GetParam()};
     sweep.forBlocks(b, [&](const BlockSpan &) {
       tile::StoreOp::create(b, b.constant(1, 1, 0), frame.result(0),
                             ValueRange{b.index(0), b.index(0)}, Value(), -1, -1);
@@ -191,14 +193,15 @@ TEST_P(BlockStateTest, HoldsTheSumsOfItsSideWithTheirDecay) {
         [&](TileBuilder &b, KernelFrame &frame) {
           BlockState state = makeState(GetParam());
           state.makeBuffers(b);
-          Sweep sweep{b.index(0), frame.queries, C, GetParam()};
+          Sweep sweep{b.index(0), frame.sequence.queries, C, GetParam()};
           sweep.forBlocks(b, [&](const BlockSpan &span) {
             Value features = loadRows(b, frame, 0, span, D, /*transposed=*/true);
             Value others = loadRows(b, frame, 1, span, dv, /*transposed=*/false);
             updateState(b, state, features, others, span, loadDecay(b, frame, 2, span));
             Value block = b.divIndex(span.position, b.index(C));
-            state.storeSegmentState(
-                b, {frame.result(0), frame.result(1), {block, frame.batch, frame.head}});
+            state.storeSegmentState(b, {frame.result(0),
+                                        frame.result(1),
+                                        {block, frame.sequence.batch, frame.heads.ofRows()}});
           });
         });
   run(arrays);
@@ -235,7 +238,7 @@ TEST_P(BlockStateTest, IsReadWithTheDecayOfTheReader) {
   build({"q", "k", "v", "gates", "o"}, 4, arrays, [&](TileBuilder &b, KernelFrame &frame) {
     BlockState state = makeState(GetParam());
     state.makeBuffers(b);
-    Sweep sweep{b.index(0), frame.queries, C, GetParam()};
+    Sweep sweep{b.index(0), frame.sequence.queries, C, GetParam()};
     sweep.forBlocks(b, [&](const BlockSpan &span) {
       Value queries = loadRows(b, frame, 0, span, D, /*transposed=*/true);
       BlockDecay decay = loadDecay(b, frame, 3, span);
@@ -247,9 +250,10 @@ TEST_P(BlockStateTest, IsReadWithTheDecayOfTheReader) {
             return TileBuilder::Values{product};
           });
       Value output = b.mul(sums[0], expOf(b, decayOfReaders(b, decay, GetParam())));
-      tile::StoreOp::create(b, output, frame.result(0),
-                            ValueRange{frame.batch, span.position, frame.head, b.index(0)},
-                            span.valid, /*row_dim=*/1, /*col_dim=*/3);
+      tile::StoreOp::create(
+          b, output, frame.result(0),
+          ValueRange{frame.sequence.batch, span.position, frame.heads.ofRows(), b.index(0)},
+          span.valid, /*row_dim=*/1, /*col_dim=*/3);
       updateState(b, state, loadRows(b, frame, 1, span, D, /*transposed=*/true),
                   loadRows(b, frame, 2, span, dv, /*transposed=*/false), span, decay);
     });
@@ -300,11 +304,13 @@ TEST_P(BlockStateTest, IsFilledWithTheSegmentsBehindIt) {
           auto tensor = [&](unsigned i) { return frame.kernel.getTensor(i); };
           BlockState state = makeState(GetParam(), weights);
           state.makeBuffers(b);
-          StoredState given{tensor(0), tensor(1), {frame.batch, frame.head}};
-          SegmentStates sums{tensor(2), tensor(3), tensor(4), frame.batch, frame.head};
+          StoredState given{tensor(0), tensor(1), {frame.sequence.batch, frame.heads.ofRows()}};
+          SegmentStates sums{tensor(2), tensor(3), tensor(4), frame.sequence.batch,
+                             frame.heads.ofRows()};
           SegmentsBehind behind{sums, b.index(count)};
           state.fill(b, &given, &behind);
-          state.store(b, {frame.result(0), frame.result(1), {frame.batch, frame.head}});
+          state.store(
+              b, {frame.result(0), frame.result(1), {frame.sequence.batch, frame.heads.ofRows()}});
         },
         /*sequence=*/5);
     run(arrays);
