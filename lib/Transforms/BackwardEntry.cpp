@@ -22,11 +22,56 @@ using namespace polyattn;
 
 namespace {
 
+/// The arguments and the results of the new entry.
+class Signature {
+public:
+  explicit Signature(AttentionOp entry) : entry(entry), body(entry.getBody().front()) {}
+
+  Value addArgument(StringRef name, Type type) {
+    argumentNames.push_back(name.str());
+    return body.addArgument(type, entry.getLoc());
+  }
+  /// A new argument [B, T, H, d], read before anything else.
+  Value addVector(StringRef name, RankedTensorType type) {
+    Value tensor = addArgument(name, type);
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    auto vector = FeatureType::vector(entry.getContext(), type.getShape().back());
+    return ReadOp::create(builder, entry.getLoc(), vector, tensor);
+  }
+  /// Says that the forward call has left an argument.
+  void markSaved(StringRef name) { saved.push_back(name.str()); }
+  StringRef nameOf(BlockArgument argument) {
+    return cast<StringAttr>(entry.getArgNames()[argument.getArgNumber()]).getValue();
+  }
+  /// Says that an argument or a result is the gradient of another one.
+  void markGradient(StringRef gradient, StringRef of) {
+    Builder builder(entry.getContext());
+    gradientOf.push_back(builder.getNamedAttr(gradient, builder.getStringAttr(of)));
+  }
+  void addResult(StringRef name, Value value, Type type) {
+    resultNames.push_back(name.str());
+    results.push_back(value);
+    resultTypes.push_back(TypeAttr::get(type));
+  }
+  bool hasResults() const { return !results.empty(); }
+  /// Writes them to the entry, in place of the results that it has.
+  void write();
+
+private:
+  AttentionOp entry;
+  Block &body;
+  SmallVector<std::string> argumentNames, saved; // of new arguments
+  SmallVector<NamedAttribute> gradientOf;
+  SmallVector<std::string> resultNames;
+  SmallVector<Value> results;
+  SmallVector<Attribute> resultTypes;
+};
+
 class BackwardEntry {
 public:
   BackwardEntry(AttentionOp attention, MutableArrayRef<Kept> kept, ArrayRef<unsigned> wanted)
       : entry(cloneAs(attention, "__backward")), body(entry.getBody().front()),
-        builder(entry.getContext()), keptOfAttends(kept), wanted(wanted),
+        builder(entry.getContext()), signature(entry), keptOfAttends(kept), wanted(wanted),
         gradients(builder, [this](Value value) { return active.contains(value); }) {}
 
   FailureOr<AttentionOp> build();
@@ -44,25 +89,6 @@ private:
   Value sumOf(ArrayRef<Value> terms);
   void collectResult(BlockArgument argument, StringRef name);
   void removeForward();
-
-  Value addArgument(StringRef name, Type type) {
-    argumentNames.push_back(name.str());
-    return body.addArgument(type, entry.getLoc());
-  }
-  /// A new argument [B, T, H, d], read before anything else.
-  Value addVector(StringRef name, RankedTensorType type) {
-    Value tensor = addArgument(name, type);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&body);
-    auto vector = FeatureType::vector(entry.getContext(), type.getShape().back());
-    return ReadOp::create(builder, entry.getLoc(), vector, tensor);
-  }
-  void nameGradient(StringRef gradient, StringRef of) {
-    gradientOf.push_back(builder.getNamedAttr(gradient, builder.getStringAttr(of)));
-  }
-  StringRef argumentName(BlockArgument argument) {
-    return cast<StringAttr>(entry.getArgNames()[argument.getArgNumber()]).getValue();
-  }
   /// The gradient of a final state, all results that it is taken together; null where it is none.
   Value finalGradientOf(Value state);
   SmallVector<RelativeOp> wantedLags(Value vector);
@@ -76,6 +102,7 @@ private:
   AttentionOp entry;
   Block &body;
   OpBuilder builder;
+  Signature signature;
   MutableArrayRef<Kept> keptOfAttends;
   ArrayRef<unsigned> wanted;
   GradientBuilder gradients;
@@ -85,14 +112,19 @@ private:
   llvm::DenseMap<Operation *, Value> factors, blockStates;
   llvm::DenseMap<Value, SmallVector<Value>> finalGradients;  // of final states, in their results
   llvm::DenseMap<Value, SmallVector<Value>> tensorGradients; // of decays and initial states
-  SmallVector<std::string> argumentNames, saved;             // of new arguments
-  SmallVector<NamedAttribute> gradientOf;
-  SmallVector<std::string> resultNames;
-  SmallVector<Value> results;
-  SmallVector<Attribute> resultTypes;
 };
 
 } // namespace
+
+void Signature::write() {
+  Builder builder(entry.getContext());
+  cast<ReturnOp>(body.getTerminator()).getResultsMutable().assign(results);
+  entry.setArgNamesAttr(withStrings(entry.getArgNames(), argumentNames));
+  entry.setResultNamesAttr(withStrings(builder.getArrayAttr({}), resultNames));
+  entry.setResultTypesAttr(builder.getArrayAttr(resultTypes));
+  entry.setGradientOfAttr(builder.getDictionaryAttr(gradientOf));
+  entry.setSavedAttr(withStrings(builder.getArrayAttr({}), saved));
+}
 
 /// One read for each tensor, so that its gradient is that of one value.
 void BackwardEntry::mergeReads() {
@@ -113,21 +145,21 @@ void BackwardEntry::bindKept() {
     attendIndex[attend] = index;
     outputs[attend] = attend.getOutput();
     if (!kept.output.empty()) {
-      outputs[attend] = addVector(kept.output, kept.outputType);
+      outputs[attend] = signature.addVector(kept.output, kept.outputType);
       attend.getOutput().replaceAllUsesWith(outputs[attend]);
-      saved.push_back(kept.output);
+      signature.markSaved(kept.output);
     }
     if (!kept.factors.empty()) {
-      factors[attend] = addVector(kept.factors, rowsType(entry.getContext(), 2));
-      saved.push_back(kept.factors);
+      factors[attend] = signature.addVector(kept.factors, rowsType(entry.getContext(), 2));
+      signature.markSaved(kept.factors);
     }
     // Nothing else of an attend asks for them than the gradient of its query.
     if (!active.contains(attend.getQuery()))
       kept.states.clear();
     if (!kept.states.empty()) {
-      blockStates[attend] =
-          addArgument(kept.states, rowsType(entry.getContext(), kept.statesLayout->width()));
-      saved.push_back(kept.states);
+      blockStates[attend] = signature.addArgument(
+          kept.states, rowsType(entry.getContext(), kept.statesLayout->width()));
+      signature.markSaved(kept.states);
     }
   }
 }
@@ -142,11 +174,11 @@ void BackwardEntry::bindResultGradients() {
     auto tensor = cast<RankedTensorType>(cast<TypeAttr>(type).getValue());
     if (!active.contains(value))
       continue;
-    nameGradient(gradient, of);
+    signature.markGradient(gradient, of);
     if (isa<FeatureType>(value.getType()))
-      gradients.addTo(value, addVector(gradient, tensor));
+      gradients.addTo(value, signature.addVector(gradient, tensor));
     else
-      finalGradients[value].push_back(addArgument(gradient, tensor));
+      finalGradients[value].push_back(signature.addArgument(gradient, tensor));
   }
 }
 
@@ -215,7 +247,7 @@ LogicalResult BackwardEntry::addState(AttendOp attend, Value state, Value gradie
 
 LogicalResult BackwardEntry::refuseSum(AttendOp attend, StringRef kind, Value argument,
                                        StringRef difference) {
-  StringRef name = argumentName(cast<BlockArgument>(argument));
+  StringRef name = signature.nameOf(cast<BlockArgument>(argument));
   return attend.emitOpError("takes the ")
          << kind << " '" << name << "' with " << difference
          << " than another attend, and sums of such gradients are not supported: give each attend "
@@ -379,10 +411,8 @@ void BackwardEntry::collectResult(BlockArgument argument, StringRef name) {
   if (!gradient)
     return;
   std::string resultName = ("d_" + name).str();
-  nameGradient(resultName, name);
-  resultNames.push_back(resultName);
-  results.push_back(gradient);
-  resultTypes.push_back(TypeAttr::get(type));
+  signature.markGradient(resultName, name);
+  signature.addResult(resultName, gradient, type);
 }
 
 static constexpr llvm::StringLiteral kNoGradient = "no gradient";
@@ -405,9 +435,9 @@ bool polyattn::saysNoGradient(Diagnostic &diagnostic) {
 LogicalResult BackwardEntry::collectResults() {
   for (unsigned index : wanted) {
     BlockArgument argument = body.getArgument(index);
-    collectResult(argument, argumentName(argument));
+    collectResult(argument, signature.nameOf(argument));
   }
-  if (results.empty())
+  if (!signature.hasResults())
     return emitNoGradient(entry);
   return success();
 }
@@ -433,14 +463,8 @@ FailureOr<AttentionOp> BackwardEntry::build() {
     entry.erase();
     return failure();
   }
-  auto ret = cast<ReturnOp>(body.getTerminator());
-  ret.getResultsMutable().assign(results);
+  signature.write();
   removeForward();
-  entry.setArgNamesAttr(withStrings(entry.getArgNames(), argumentNames));
-  entry.setResultNamesAttr(withStrings(builder.getArrayAttr({}), resultNames));
-  entry.setResultTypesAttr(builder.getArrayAttr(resultTypes));
-  entry.setGradientOfAttr(builder.getDictionaryAttr(gradientOf));
-  entry.setSavedAttr(withStrings(builder.getArrayAttr({}), saved));
   return entry;
 }
 
