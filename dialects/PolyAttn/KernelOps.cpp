@@ -23,7 +23,7 @@ static constexpr StringRef kBeside = "beside", kCut = "cut", kSteps = "steps";
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t splits,
                               int64_t subsegments, int64_t prefixCost, int64_t cluster,
-                              int64_t parts) {
+                              int64_t parts, int64_t prefixFeatures) {
   auto check = [&](StringRef name, int64_t number, int64_t least, int64_t most) -> LogicalResult {
     if (number >= least && number <= most)
       return success();
@@ -33,13 +33,17 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
       failed(check("subsegments", subsegments, 0, kMostSubsegments)) ||
       failed(check("prefix_cost", prefixCost, 0, 100)) ||
       failed(check("cluster", cluster, 1, kLargestCluster)) ||
-      failed(check("parts", parts, 0, kMostPrograms)))
+      failed(check("parts", parts, 0, kMostPrograms)) ||
+      failed(check("prefix_features", prefixFeatures, 0, AttendOp::kMaxStateWidth)))
     return failure();
   if ((splits > 1) + (subsegments > 0) + (parts > 0) > 1)
     return emitError() << "a head is cut by features, by positions or into parts of the batches, "
                           "not by two of them";
   if (prefixCost && !subsegments)
     return emitError() << "prefix_cost is for `subsegments`, of which there are none";
+  if (prefixFeatures && (splits > 1 || subsegments))
+    return emitError() << "prefix_features are for kernels in the form chunkwise, whose heads are "
+                          "not cut by features or by positions";
   if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && (splits > 1 || parts > 0)))
     return emitError() << "a cluster has a power of two of programs, and shares features that are "
                           "not cut otherwise";

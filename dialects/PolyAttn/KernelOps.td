@@ -29,13 +29,16 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
       cluster       so many programs run together and share the features of a head, on a GPU
       parts         with gradients of weights: at most so many programs have sums of their own, which
                     `@name__reduce` adds up
+      prefix_features   of kernels in the form `chunkwise`: `@name__prefix` goes over the sums of
+                    segments with so many features in a program, with all of them where it is 0
 
     Example: `#polyattn.cut<subsegments = 2, prefix_cost = 32>`
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "1">:$splits, DefaultValuedParameter<"int64_t", "0">:$subsegments,
     DefaultValuedParameter<"int64_t", "0">:$prefix_cost, DefaultValuedParameter<"int64_t", "1">:$cluster,
-    DefaultValuedParameter<"int64_t", "0">:$parts);
+    DefaultValuedParameter<"int64_t", "0">:$parts,
+    DefaultValuedParameter<"int64_t", "0">:$prefix_features);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -22,6 +22,10 @@ using namespace polyattn;
 /// the form `chunkwise`. The second is about four for each multiprocessor of a large GPU.
 static constexpr int64_t kMostSummingPrograms = 64, kMostSummingProgramsOfBlocks = 512;
 
+/// The features of a program that adds the sums of segments, one after another. It waits for each:
+/// many programs do so together.
+static constexpr int64_t kPrefixFeatures = 32;
+
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
 static int64_t prefixCostPercent(const KernelFacts &kernel) {
   double prefix = 0, all = 0;
@@ -102,10 +106,12 @@ private:
     int64_t parts = 0;
     if (kernel.sumsWeights)
       parts = hasBlocks(kernel.attention) ? kMostSummingProgramsOfBlocks : kMostSummingPrograms;
-    if (splits == 1 && !hasSegments && cluster == 1 && !parts)
+    int64_t prefixFeatures = kernel.segment() ? kPrefixFeatures : 0;
+    if (splits == 1 && !hasSegments && cluster == 1 && !parts && !prefixFeatures)
       return {};
     return CutAttr::get(op.getContext(), splits, hasSegments ? int64_t(subsegments) : 0,
-                        hasSegments ? prefixCostPercent(kernel) : 0, cluster, parts);
+                        hasSegments ? prefixCostPercent(kernel) : 0, cluster, parts,
+                        prefixFeatures);
   }
 
   /// Whether a kernel of the entry computes its blocks each by itself.

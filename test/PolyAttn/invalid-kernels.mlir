@@ -201,6 +201,28 @@ polyattn.attention @cost_of_no_prefix(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?
 
 // -----
 
+polyattn.attention @prefix_of_splits(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{prefix_features are for kernels in the form chunkwise, whose heads are not cut by features or by positions}}
+  %o = kernel @k cut <splits = 2, prefix_features = 32> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @less_than_no_features(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{prefix_features is 0 to 16777216, got -1}}
+  %o = kernel @k cut <prefix_features = -1> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @three_in_cluster(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{a cluster has a power of two of programs}}

@@ -65,6 +65,16 @@ polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>) -> (dw: tensor<4x4xf32>) 
   return %dw : 4x4
 }
 
+// The sums of segments are added by programs that have some of the features each.
+// CHECK: kernel @chunkwise cut <prefix_features = 32> {
+polyattn.attention @chunkwise(%q: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf32>) {
+  %x = read %q : tensor<?x?x?x64xf32> -> [64]
+  %o = attend query %x key %x value %x causal normalize <none>
+      {schedule = #polyattn.schedule<form = chunkwise, diagonal = scores, block = 32, feature_block = 8, quadratic_below = 0, segment = 128>}
+    : [64], [64], [64]
+  return %o : [64]
+}
+
 // A cut that is there stays.
 // CHECK: kernel @by_hand cut <subsegments = 7, prefix_cost = 50> {
 polyattn.attention @by_hand(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {

@@ -16,12 +16,15 @@ using namespace polyattn;
 // Tensors and programs
 //===----------------------------------------------------------------------===//
 
-/// The features of a program that adds the sums of segments, one after another. It waits for each:
-/// many programs do so together.
-static constexpr int64_t kPrefixFeatures = 32;
-
 FeatureRange ChunkwiseKernels::StateInfo::range(int64_t block) const {
   return StateProgram::shapeOf(state, block).range;
+}
+
+FeatureRange ChunkwiseKernels::prefixRange(const StateInfo &info) const {
+  FeatureRange range = info.range(kernel.cut().getPrefixFeatures());
+  if (!range.block)
+    range.block = range.features;
+  return range;
 }
 
 std::vector<ChunkwiseKernels::StateInfo> ChunkwiseKernels::stateInfos() const {
@@ -112,7 +115,7 @@ KernelPrograms ChunkwiseKernels::sumPrograms(const StateInfo &info, Builder &b) 
 }
 
 KernelPrograms ChunkwiseKernels::prefixPrograms(const StateInfo &info, Builder &b) const {
-  return {tile::ExtentAttr::number(b.getContext(), countBlocks(info.range(kPrefixFeatures))),
+  return {tile::ExtentAttr::number(b.getContext(), countBlocks(prefixRange(info))),
           /*keyHeads=*/!haveHeadsOfRows()};
 }
 
@@ -199,7 +202,7 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const 
         for (auto [part, final] : llvm::enumerate(attend.getFinalStates()))
           if (output.value == final)
             (part ? finalNormalizers : finals).push_back(frame.result(output.number));
-  FeatureRange range = info.range(kPrefixFeatures);
+  FeatureRange range = prefixRange(info);
   auto before = [&](Value segment) -> StoredState {
     return {states.rows, states.normalizers, {segment, frame.sequence.batch, head}};
   };

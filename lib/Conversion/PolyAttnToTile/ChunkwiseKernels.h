@@ -61,6 +61,8 @@ private:
   };
 
   std::vector<StateInfo> stateInfos() const;
+  /// The features of a program that adds up the sums of segments.
+  FeatureRange prefixRange(const StateInfo &info) const;
   std::string nameOf(llvm::StringRef tensor, const StateInfo &info) const;
   llvm::SmallVector<HiddenArgument> sumTensors(const StateInfo &info, mlir::Builder &builder) const;
   llvm::SmallVector<HiddenArgument> stateTensors(const StateInfo &info,

@@ -234,7 +234,7 @@ KernelInfo::KernelInfo(KernelOp kernel, Region &region) : KernelFacts(kernel, re
 
 CutAttr KernelInfo::cut() const {
   CutAttr cut = kernel.getCutAttr();
-  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0);
+  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0);
 }
 
 StepsAttr KernelInfo::steps() const {
@@ -253,6 +253,9 @@ LogicalResult KernelInfo::checkCuts() const {
     return kernel.emitError("`cut` asks for a cluster of ")
            << cut().getCluster() << " programs, but " << mostInCluster()
            << " can share the features";
+  if (cut().getPrefixFeatures() && !segment())
+    return kernel.emitError(
+        "`cut` asks for features of a prefix, but the schedule is not chunkwise");
   if (sumsWeights != (cut().getParts() > 0))
     return kernel.emitError(sumsWeights
                                 ? "has terms of gradients of weights, and `cut` no `parts` for "

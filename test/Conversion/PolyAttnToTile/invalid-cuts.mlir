@@ -28,6 +28,19 @@ polyattn.attention @segments(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>
 
 // -----
 
+polyattn.attention @prefix(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{`cut` asks for features of a prefix, but the schedule is not chunkwise}}
+  %o = kernel @k cut <prefix_features = 32> {
+    %s = state key %x value %x causal : [4], [4]
+    %y = attend query %x key %x value %x state %s causal normalize <none> : [4], [4], [4], !polyattn.state<4x4>
+    kernel_yield %y : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @cluster(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{`cut` asks for a cluster of 8 programs, but 1 can share the features}}
