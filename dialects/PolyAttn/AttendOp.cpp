@@ -369,6 +369,8 @@ static LogicalResult verifyLags(AttendOp op) {
 
 /// Whether a vector gives the score 0 with any other, which has no degree.
 static bool isZero(Value vector) {
+  if (FeatureMapOp map = appliedMap(vector))
+    vector = map.getFeatures();
   auto constant = vector.getDefiningOp<ConstantOp>();
   return constant && constant.getValue().isZero();
 }

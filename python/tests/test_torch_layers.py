@@ -354,3 +354,10 @@ def test_operators_of_all_families(name, rng):
     check_gradients(attention, inputs, rng)
     handle, wrt = attention._handle, sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
     torch.library.opcheck(torch.ops.polyattn.training.default, (handle, wrt, inputs))
+
+
+@pytest.mark.parametrize("x, got", [(torch.zeros(10, 48), r"shape \(10, 48\)"), (torch.zeros(2, 10, 47), r"shape \(2, 10, 47\)"), (3, "int")])
+def test_input_of_another_shape_is_refused(x, got):
+    layer = pn.Linear(48, heads=3)
+    with pytest.raises(polyattn.CallError, match=r"Linear: x: expected a tensor \[B, T, 48\], got " + got):
+        layer(x)

@@ -71,6 +71,7 @@ class Attention(nn.Module):
     - an added vector, a bias or a shift: a parameter of zeros;
     - a gain, a factor, divisor or exponent: a parameter of ones. Several gains of one shape start at 1 plus a tenth of normal
       numbers, because equal ones would always have equal gradients;
+    - a table of scores by distance, or of their logarithms: a parameter of ones, f32 in the kernel for any dtype of the layer;
     - rotary frequencies: 10000^(-i / n) for i = 0 ... n - 1; decays: log(1 - 2^(-5 - h)) for head h. They are constants, not
       parameters: f32 for any dtype of the layer, and in no checkpoint;
     - arguments with a size T belong to the call. `first_position` is an argument of `forward`; override `of_call` for others.
@@ -226,6 +227,9 @@ class Attention(nn.Module):
 
     def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Queries, keys and values, [B, T, heads, size]."""
+        if not isinstance(x, torch.Tensor) or x.dim() != 3 or x.shape[-1] != self.width:
+            got = f"shape {tuple(x.shape)}" if isinstance(x, torch.Tensor) else type(x).__name__
+            raise CallError(f"{type(self).__name__}: x: expected a tensor [B, T, {self.width}], got {got}")
         q = torch.unflatten(self.q_proj(x), -1, (self.heads, -1))
         k, v = (torch.unflatten(one(x), -1, (self.kv_heads, -1)) for one in (self.k_proj, self.v_proj))
         return q, k, v
