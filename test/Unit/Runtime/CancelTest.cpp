@@ -14,18 +14,29 @@
 #include <vector>
 
 // A kernel in the place of compiled code, o[i] = i + 1, one number per program. A program takes
-// long enough for its caller to be asked before the last one.
+// long enough for its caller to be asked before the last one: also where the caller's thread has no
+// processor for a while, as the second half is not run by others until then.
 
 static constexpr int64_t kPrograms = 400;
-static std::atomic<int64_t> begun, ended;
-static std::atomic<bool> isLong;
+static std::atomic<int64_t> begun, ended, asks;
+/// How often the caller has to be asked; 0 where programs are short.
+static std::atomic<int64_t> asksWanted;
+static std::thread::id callerThread;
+static std::atomic<bool> callerWaits; // in a chain, for the programs of others
+
+static void takeLong() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (std::this_thread::get_id() != callerThread && begun > kPrograms / 2 && asks < asksWanted &&
+         !callerWaits)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 static void compute(void *const *tensors, int64_t begin, int64_t end, void *) {
   const auto *o = static_cast<const polyattn_rt_memref *>(tensors[0]);
   for (int64_t i = begin; i < end; ++i) {
     ++begun;
-    if (isLong)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (asksWanted > 0)
+      takeLong();
     static_cast<float *>(o->aligned)[i] = float(i + 1);
     ++ended;
   }
@@ -33,9 +44,14 @@ static void compute(void *const *tensors, int64_t begin, int64_t end, void *) {
 
 /// Each program waits until those before it have ended.
 static void computeInChain(void *const *tensors, int64_t begin, int64_t end, void *scratch) {
+  bool isCaller = std::this_thread::get_id() == callerThread;
   for (int64_t i = begin; i < end; ++i) {
+    if (isCaller)
+      callerWaits = true;
     while (ended < i)
       std::this_thread::yield();
+    if (isCaller)
+      callerWaits = false;
     compute(tensors, i, i + 1, scratch);
   }
 }
@@ -52,6 +68,7 @@ struct Caller {
   static int isCancelled(void *user) {
     auto &self = *static_cast<Caller *>(user);
     ++self.asked;
+    ++asks;
     self.askedElsewhere += std::this_thread::get_id() != self.thread;
     return self.answer;
   }
@@ -86,7 +103,9 @@ struct Kernel {
   }
 
   int run(const polyattn_call_options &options) {
-    begun = ended = later = 0;
+    begun = ended = later = asks = 0;
+    callerThread = std::this_thread::get_id();
+    callerWaits = false;
     const int64_t size = kPrograms, size1 = kPrograms + 1;
     polyattn_tensor out = polyattn_dense(o.data(), POLYATTN_F32, 1, &size),
                     in = polyattn_dense(offsets.data(), POLYATTN_I64, 1, &size1);
@@ -123,7 +142,7 @@ static polyattn_call_options optionsOf(Caller &caller, int threads,
 /// Cancels a call, sees that it ended before its last program, and runs it whole.
 static void cancelAndRepeat(Kernel &kernel, int threads, polyattn_parallel_for loop) {
   Caller caller;
-  isLong = true;
+  asksWanted = 1;
   EXPECT_EQ(kernel.run(optionsOf(caller, threads, loop)), POLYATTN_RT_CANCELLED);
   EXPECT_EQ(kernel.error, "entry: the call has been cancelled");
   EXPECT_EQ(caller.asked, 1);
@@ -132,7 +151,7 @@ static void cancelAndRepeat(Kernel &kernel, int threads, polyattn_parallel_for l
   EXPECT_LT(begun, kPrograms);
   EXPECT_EQ(begun, ended); // nothing is running any more
   EXPECT_EQ(later, 0);
-  isLong = false;
+  asksWanted = 0;
   caller.answer = 0;
   EXPECT_EQ(kernel.run(optionsOf(caller, threads, loop)), 0) << kernel.error;
   EXPECT_TRUE(kernel.isComplete());
@@ -167,7 +186,7 @@ TEST(Cancel, ACallThatIsNotCancelledIsAskedAndComplete) {
     Kernel kernel;
     Caller caller;
     caller.answer = 0;
-    isLong = true;
+    asksWanted = 2;
     EXPECT_EQ(kernel.run(optionsOf(caller, threads)), 0) << kernel.error;
     EXPECT_GT(caller.asked, 1);
     EXPECT_TRUE(kernel.isComplete());
@@ -177,7 +196,7 @@ TEST(Cancel, ACallThatIsNotCancelledIsAskedAndComplete) {
 TEST(Cancel, OptionsOfEarlierVersionsEndBeforeIt) {
   Kernel kernel;
   Caller caller;
-  isLong = true;
+  asksWanted = 1; // all programs are the caller's, and it is not asked
   polyattn_call_options options = optionsOf(caller, 1);
   options.struct_size = offsetof(polyattn_call_options, is_cancelled);
   EXPECT_EQ(kernel.run(options), 0) << kernel.error;
