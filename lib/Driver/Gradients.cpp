@@ -47,11 +47,30 @@ struct BackwardCall {
   }
 };
 
-/// Directions in one argument: its elements, or random ones.
+/// A gradient has at most so many random directions, and at least so few.
+constexpr int64_t kMostDirections = 64, kFewestDirections = 2;
+
+/// Directions in one argument: random ones, and in a small argument also its elements. The random
+/// ones come first. They move all elements, so a wrong element is found on a machine that has no
+/// time for more than the first directions.
 class Directions {
 public:
-  Directions(const Array &argument, uint64_t seed) : shape(argument.shape), engine(seed) {}
+  Directions(const Array &argument, uint64_t seed)
+      : shape(argument.shape), elements(argument.data.size()), engine(seed) {}
 
+  int64_t count() const {
+    if (elements > kMostDirections)
+      return kMostDirections;
+    return elements == 0 ? 0 : kFewestDirections + elements;
+  }
+  /// Direction `index`; the next one each time.
+  Array next(int64_t index) {
+    return index < kFewestDirections || elements > kMostDirections
+               ? random()
+               : element(index - kFewestDirections);
+  }
+
+private:
   Array element(int64_t index) const {
     Array direction(shape);
     direction.data[index] = 1;
@@ -65,8 +84,8 @@ public:
     return direction;
   }
 
-private:
   SmallVector<int64_t> shape;
+  int64_t elements;
   std::mt19937_64 engine;
 };
 
@@ -120,10 +139,6 @@ private:
   double squaredError = 0, squaredSize = 0, worst = 0;
 };
 
-/// About how long all differences together may take, and how many a gradient has at most and least.
-constexpr double kSeconds = 10;
-constexpr int64_t kMostDirections = 64, kFewestDirections = 2;
-
 } // namespace
 
 llvm::Expected<std::vector<Array>> driver::askGradients(AttentionOp attention,
@@ -152,7 +167,7 @@ llvm::Expected<std::vector<Array>> driver::askGradients(AttentionOp attention,
 llvm::Expected<CheckReport>
 driver::checkDifferences(AttentionOp attention, const Signature &backward, const Inputs &inputs,
                          ArrayRef<HostTensor> results, std::optional<double> tolerance,
-                         uint64_t seed) {
+                         uint64_t seed, double seconds) {
   using Clock = std::chrono::steady_clock;
   BackwardCall call(backward, inputs.arguments);
   CheckReport report;
@@ -163,17 +178,16 @@ driver::checkDifferences(AttentionOp attention, const Signature &backward, const
     call.addSum(signature, -1, gradient);
     SlopeComparison comparison(attention, call, inputs.sizes);
     Directions directions(gradient, seed);
-    int64_t elements = gradient.data.size();
     Clock::time_point start = Clock::now();
     auto hasTime = [&] {
       return std::chrono::duration<double>(Clock::now() - start).count() <
-             kSeconds / double(backward.results.size());
+             seconds / double(backward.results.size());
     };
-    for (int64_t i = 0; i < std::min(elements, kMostDirections); ++i) {
+    for (int64_t i = 0; i < directions.count(); ++i) {
       if (i >= kFewestDirections && !hasTime())
         break;
-      Array direction = elements <= kMostDirections ? directions.element(i) : directions.random();
-      if (failed(comparison.along(signature.gradientOf, gradient, direction, report.tolerance)))
+      if (failed(comparison.along(signature.gradientOf, gradient, directions.next(i),
+                                  report.tolerance)))
         return llvm::make_error<ReportedError>();
     }
     report.directions += comparison.directions;

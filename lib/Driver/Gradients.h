@@ -19,12 +19,14 @@ llvm::Expected<std::vector<Array>> askGradients(AttentionOp attention, const Sig
                                                 const CallSizes &sizes,
                                                 const GradientRounding &rounding = {});
 
-/// Holds gradients against central differences of the oracle in f64: each element of a small one,
-/// random directions in a larger one, as many as there is time for.
+/// Holds gradients against central differences of the oracle in f64: random directions, and each
+/// element of a small one. A gradient has at least two random directions, and more of both as long
+/// as all of them have taken less than `seconds`.
 llvm::Expected<CheckReport> checkDifferences(AttentionOp attention, const Signature &backward,
                                              const Inputs &inputs,
                                              llvm::ArrayRef<HostTensor> results,
-                                             std::optional<double> tolerance, uint64_t seed);
+                                             std::optional<double> tolerance, uint64_t seed,
+                                             double seconds = 10);
 
 } // namespace polyattn::driver
 
