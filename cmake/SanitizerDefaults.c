@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include <unistd.h>
+
 /// LLVM's libraries are not instrumented: what they allocate and fill looks poisoned or overflown
 /// to code of ours that is. And malloc returns null where there is no memory, as it does without
 /// sanitizers: that is an error that users get, and that tests ask for. Stacks for signals are
@@ -14,6 +16,12 @@ const char *__asan_default_options(void) {
   return "allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1:"
          "use_sigaltstack=0";
 }
+
+/// A child after fork has no threads of its parent: all that their stacks point to looks leaked.
+static int parent;
+__attribute__((constructor)) static void rememberParent(void) { parent = getpid(); }
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { return getpid() != parent; }
 
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }

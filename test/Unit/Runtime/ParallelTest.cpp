@@ -139,7 +139,9 @@ TEST(Parallel, ReportsMissingMemory) {
   EXPECT_EQ(counters.runs[0], 0);
 }
 
-TEST(Parallel, WorksInAForkedChild) {
+/// Death tests are run first, while fork has little to copy: after a thousand other tests with
+/// sanitizers the system may refuse it the memory.
+TEST(ParallelDeathTest, WorksInAForkedChild) {
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
   GTEST_SKIP() << "ThreadSanitizer has no threads after fork";

@@ -146,12 +146,14 @@ TEST(Task, DoesNotWriteOnceCancelled) {
   EXPECT_FALSE(writes);
 }
 
-/// A child has no thread of its parent, and must not wait for one.
-TEST(Task, OfAParentDoesNotKeepItsChildFromEnding) {
+/// A child has no thread of its parent, and must not wait for one. Death tests are run first, while
+/// fork has little to copy: see ParallelDeathTest.
+TEST(TaskDeathTest, OfAParentDoesNotKeepItsChildFromEnding) {
   auto work = std::make_shared<Work>();
   work->mayLook = false;
   EXPECT_FALSE(orAbandoned([work] { work->run(); }, whenBegun(*work)));
   pid_t child = fork();
+  EXPECT_GE(child, 0);
   if (child == 0)
     std::exit(untilCancelled([] {}, [] { return false; }) ? 0 : 1);
   int status = -1;
