@@ -211,7 +211,8 @@ static std::unique_ptr<ProgressLine> showProgress(const Arguments &arguments) {
 /// What findMachine says, with the GPUs.
 static llvm::Error unknownTarget(llvm::StringRef name) {
   std::string known = "cpu, native, ";
-  for (const MachineName &machine : llvm::drop_begin(namedMachines()))
+  llvm::SmallVector<MachineName> machines = namedMachines();
+  for (const MachineName &machine : llvm::drop_begin(machines))
     known += machine.name.str() + ", ";
   known += listGPUs();
   return llvm::createStringError("unknown target '" + name + "', expected one of " + known +
