@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -87,11 +88,22 @@ def test_a_reader_that_goes_away_ends_the_tool():
 
 def test_ctrl_c_ends_the_tool():
     """Python's own handler would wait for the tool's end."""
+
+    def is_caught():
+        caught = re.search(r"SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())[1]
+        return bool(int(caught, 16) >> (signal.SIGINT - 1) & 1)
+
     process = subprocess.Popen(
         command("run", SPECS / "linear.mlir", "--entry", "linear", "--random", "B=1,T=40000,H=8", "--target", "reference"),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
     )  # fmt: skip
-    time.sleep(2)
+    # Python starts, and then the tool, on a slow machine after more than any time that a test would wait.
+    for expected in (True, False):
+        for _ in range(6000):
+            if is_caught() == expected:
+                break
+            time.sleep(0.01)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     try:
         process.communicate(timeout=60)
