@@ -163,7 +163,7 @@ def test_a_kernel_is_interrupted_between_programs(threads, interrupt):
 def test_handlers_that_do_not_raise_run_during_a_call(qkv):
     """On Python's main thread, while the call goes on to its end."""
     kernel, seen = polyattn.compile(power4()), []
-    q, k, v = (np.broadcast_to(np.random.rand(1, 1, 1, 16).astype("f4"), (8, 2000, 8, 16)) for _ in range(3))
+    q, k, v = (np.broadcast_to(np.random.rand(1, 1, 1, 16).astype("f4"), (8, 20000, 8, 16)) for _ in range(3))
     usual = signal.signal(signal.SIGALRM, lambda *_: seen.append(threading.current_thread()))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
