@@ -118,7 +118,7 @@ LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
       results.push_back(RankedTensorType::get({any, any, width}, f32));
   }
   if (op.getFactors())
-    results.push_back(FeatureType::vector(context, 2));
+    results.push_back(FeatureType::vector(context, op.getNormalizer().countFactors()));
   if (op.getStateEvery() && !op.getBlockStates()) {
     int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
     auto every = int64_t(*op.getStateEvery());
@@ -285,6 +285,11 @@ static LogicalResult verifyDecayOfFeatures(AttendOp op) {
 
 RelativeSlopeOp AttendOp::getLagSlope() { return getValue().getDefiningOp<RelativeSlopeOp>(); }
 
+/// Whether an attend is given a state, asks for one or reads one.
+static bool hasAnyState(AttendOp op) {
+  return op.getInitialState() || op.getFinalState() || op.getStateEvery() || op.getState();
+}
+
 static LogicalResult verifyLagSlope(AttendOp op) {
   RelativeSlopeOp slope = op.getLagSlope();
   if (!slope)
@@ -292,8 +297,7 @@ static LogicalResult verifyLagSlope(AttendOp op) {
   if (slope.getTwoSided() && op.getMask() != Mask::Full)
     return op.emitOpError("C21: a two-sided table of lags is for the mask full");
   bool divides = op.getNormalizer().hasDenominator() || op.getNormalizer().isMean();
-  bool hasState = op.getInitialState() || op.getFinalState() || op.getStateEvery() || op.getState();
-  if (divides || hasState || op.getProducts() || op.getOfKeys() || op.getLocalQuery())
+  if (divides || hasAnyState(op) || op.getProducts() || op.getOfKeys() || op.getLocalQuery())
     return op.emitOpError(
         "C22: a `relative_slope` as value needs `normalize <none>`, and no state, "
         "`products`, `of_keys` or local vectors");
@@ -301,6 +305,30 @@ static LogicalResult verifyLagSlope(AttendOp op) {
     if (!isa<WeightGradientOp>(user))
       return op.emitOpError("C22: only the gradient of a table takes its rows by lag, but ")
              << user->getName() << " uses them";
+  return success();
+}
+
+static LogicalResult verifyWindow(AttendOp op) {
+  if (!op.getWindow())
+    return success();
+  if (int64_t(*op.getWindow()) < 1)
+    return op.emitOpError("C23: a window has at least one position, got ")
+           << int64_t(*op.getWindow());
+  if (hasAnyState(op) || op.getLocalQuery() || op.hasDecayOfFeatures())
+    return op.emitOpError("C23: a window leaves out keys, which a state has: it is not for states, "
+                          "local vectors or a decay of each feature");
+  if (op.getNormalizer().isMean())
+    return op.emitOpError("C23: a mean is over all keys of the mask, not over those of a window");
+  return success();
+}
+
+static LogicalResult verifySoftmax(AttendOp op) {
+  if (!op.getNormalizer().isSoftmax())
+    return success();
+  if (hasAnyState(op) || op.getLocalQuery() || op.hasDecay())
+    return op.emitOpError(
+        "C24: a softmax has exponentials of scores, which have no features: it is "
+        "not for states, local vectors or decays");
   return success();
 }
 
@@ -314,7 +342,7 @@ LogicalResult AttendOp::verify() {
     return emitOpError("C11: score_scale must be finite");
   if (!areGiven(getDecay(), {getInitialState(), getInitialNormalizer()}))
     return emitOpError("C12: a decay or an initial state must be an argument of the attention");
-  if (!getNormalizer().allowsState() && (getInitialState() || getFinalState()))
+  if (getNormalizer().needsRowMax() && (getInitialState() || getFinalState()))
     return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "
                        "known from one");
   if (getBlock() && int64_t(*getBlock()) < 1)
@@ -338,33 +366,24 @@ LogicalResult AttendOp::verify() {
     return emitOpError("C16: a sum over query heads has `normalize <none>`");
   if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyDecayOfFeatures(*this)) ||
       failed(verifyProducts(*this)) || failed(verifyBlockStates(*this)) ||
-      failed(verifyLagSlope(*this)) || failed(verifyStateThatIsRead(*this)))
+      failed(verifyLagSlope(*this)) || failed(verifyWindow(*this)) ||
+      failed(verifySoftmax(*this)) || failed(verifyStateThatIsRead(*this)))
     return failure();
   return verifyStates(*this);
 }
 
 /// Whether scores by lag have the sides that the mask leaves.
 static LogicalResult verifyLags(AttendOp op) {
-  bool isFull = op.getMask() == Mask::Full;
-  llvm::DenseSet<Value> seen;
-  SmallVector<Value> worklist = {op.getQuery()};
-  if (op.getLocalQuery())
-    worklist.push_back(op.getLocalQuery());
-  while (!worklist.empty()) {
-    Value next = worklist.pop_back_val();
-    if (FeatureMapOp map = appliedMap(next))
-      next = map.getFeatures();
-    Operation *definition = next.getDefiningOp();
-    if (!definition || !seen.insert(next).second)
-      continue;
-    if (auto relative = dyn_cast<RelativeOp>(definition);
-        relative && relative.getTwoSided() && !isFull)
-      return op.emitOpError("C21: a two-sided table of lags is for the mask full: under `")
-             << stringifyMask(op.getMask()) << "` a query sees keys on one side only";
-    if (definition->hasTrait<CombinesScores>())
-      llvm::append_range(worklist, definition->getOperands());
-  }
-  return success();
+  auto isTwoSided = [](Operation *part) {
+    auto relative = dyn_cast<RelativeOp>(part);
+    return relative && relative.getTwoSided();
+  };
+  auto hasTwoSided = [&](Value vector) { return vector && findInScore(vector, isTwoSided); };
+  if (op.getMask() == Mask::Full ||
+      llvm::none_of(ValueRange{op.getQuery(), op.getLocalQuery()}, hasTwoSided))
+    return success();
+  return op.emitOpError("C21: a two-sided table of lags is for the mask full: under `")
+         << stringifyMask(op.getMask()) << "` a query sees keys on one side only";
 }
 
 /// Whether a vector gives the score 0 with any other, which has no degree.
@@ -378,13 +397,15 @@ static bool isZero(Value vector) {
 /// The constraints that look into the applied maps, which are known to be well-formed here.
 LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
   if (!featurelessScoresMatch(getQuery(), getKey()))
-    return emitOpError("C14: query and key must take |score| and `relative` at the same places: "
-                       "they say something of a pair, not of one of them");
+    return emitOpError(
+        "C14: query and key must take |score|, `exp_score` and `relative` at the same "
+        "places: they say something of a pair, not of one of them");
   bool scoresSigned = !scoresNonNegative(getQuery(), getKey(), scoreScale());
   if (getLocalQuery()) {
     if (!featurelessScoresMatch(getLocalQuery(), getLocalKey()))
-      return emitOpError("C14: local query and key must take |score| and `relative` at the same "
-                         "places");
+      return emitOpError(
+          "C14: local query and key must take |score|, `exp_score` and `relative` at "
+          "the same places");
     for (auto [exact, other] :
          {std::pair{getLocalQuery(), getQuery()}, {getLocalKey(), getKey()}}) {
       std::optional<int64_t> local = factsOf(exact).degree, degree = factsOf(other).degree;
@@ -394,15 +415,16 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
     }
     scoresSigned |= !scoresNonNegative(getLocalQuery(), getLocalKey(), scoreScale());
   }
-  if (getNormalizer().hasDenominator() && scoresSigned && !getSignedScores())
+  if (getNormalizer().hasDenominator() && !getNormalizer().isSoftmax() && scoresSigned &&
+      !getSignedScores())
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
                        "non-negative map, or say `signed_scores` if that is meant");
   bool hasState = getInitialState() || getFinalState() || getStateEvery();
-  Operation *featureless = findFeatureless(getQuery());
-  if (hasState && featureless)
-    return emitOpError("C9: ") << nameOfFeatureless(featureless)
-                               << " has no features and so no state";
-  if (hasDecayOfFeatures() && featureless)
-    return emitOpError("C20: ") << nameOfFeatureless(featureless) << " has no features that decay";
+  if (std::string reason = noFeaturesOf(getQuery()); !reason.empty()) {
+    if (hasState)
+      return emitOpError("C9: ") << reason << " and so no state";
+    if (hasDecayOfFeatures())
+      return emitOpError("C20: ") << reason << " that decay";
+  }
   return verifyLags(*this);
 }

@@ -50,9 +50,11 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     attend of their gradients, whose key is what was the value. A last dimension of 1 may be left out of a
     state that is an argument or a result.
 
+    With `window = w` query i sees only those of the mask's keys j with |i - j| < w.
+
     `factors` asks for a last result, two numbers for each row that its gradient takes: by what N was
     multiplied to give o, and by how much the denominator follows Z, the same number or 0 where
-    `min_denom` holds.
+    `min_denom` holds. Of a softmax it is one number, the logarithm of Z.
 
     `of_keys` swaps the sides: `query` is then a vector of keys, with their positions and heads, `key` and
     `value` are vectors of queries, and the row of a key head is the sum over the query heads that it serves.
@@ -95,8 +97,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C11: `score_scale` is finite.
     C12: decays and initial states are arguments of the attention; a state may be a sum of them (`add_states`).
     C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
-    C14: odd powers of |score| and `relative` stand in the query and in the key at the same places, in
-        the operands of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so
+    C14: odd powers of |score|, `exp_score` and `relative` stand in the query and in the key at the same
+        places, in the operands of `tensor`, `concat`, `power`, `exp_score` and `scale` only. They have scores and no features, so
         that no other op takes them, nor a value or a result.
     C15: `factors` are asked for only where a row is divided by something, and not with
         `eps_mode = row_max`.
@@ -118,6 +120,10 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         |i - j|.
     C22: with a `relative_slope` as value, of one side as C21 says, there is `normalize <none>` without a
         mean, no state, `products`, `of_keys` or local vectors, and only `weight_gradient` takes the rows.
+    C23: a `window` is positive, and not for states, local vectors, a decay of each feature or
+        `reduce = mean`: these have all keys before a position.
+    C24: `normalize <softmax>` is not for states, local vectors or decays. C5 does not hold for it:
+        exponentials are positive.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -133,7 +139,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
     UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule,
-    UnitAttr:$of_keys, OptionalAttr<I64Attr>:$state_every);
+    UnitAttr:$of_keys, OptionalAttr<I64Attr>:$state_every, OptionalAttr<I64Attr>:$window);
   let results = (outs PolyAttn_FeatureType:$output,
                  Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;
@@ -159,7 +165,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
       return keepsStates() ? ::mlir::Value(getOthers().drop_back(getProducts() ? 1 : 0).back())
                            : ::mlir::Value();
     }
-    /// The result of `factors`, a vector of two numbers; null without.
+    /// The result of `factors`, a vector of one or two numbers; null without.
     ::mlir::Value getRowFactors() {
       return getFactors() ? ::mlir::Value(getOthers()[getFinalStates().size()]) : ::mlir::Value();
     }

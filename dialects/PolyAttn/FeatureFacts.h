@@ -30,12 +30,20 @@ ProjectOp mergeableInput(ProjectOp project);
 /// The map that an `apply` applies; null for other values and where it has no result.
 FeatureMapOp appliedMap(mlir::Value value);
 
-/// The op in the program that has a score and no features: an odd power of |score|, or `relative`;
-/// null where there is none.
-mlir::Operation *findFeatureless(mlir::Value value);
+/// The first op that is wanted of those that combine to a vector's score, and of what these take;
+/// maps are looked into. Null where none is.
+mlir::Operation *findInScore(mlir::Value vector,
+                             llvm::function_ref<bool(mlir::Operation *)> isWanted);
+
+/// Whether a vector has a score and no features: an odd power of |score|, `exp_score` or
+/// `relative`.
 bool lacksFeatures(mlir::Value value);
-/// What such an op gives, for messages.
-llvm::StringRef nameOfFeatureless(mlir::Operation *op);
+/// The reason, for messages; empty where it has features.
+std::string noFeaturesOf(mlir::Value vector);
+/// Why what an attend's rows take is not known from sums over keys; empty where it may have a
+/// state.
+std::string noStateOf(AttendOp attend);
+inline bool mayHaveState(AttendOp attend) { return noStateOf(attend).empty(); }
 
 /// Attend, C14, in a map's or an attention's body: what has no features is a part of scores.
 mlir::LogicalResult verifyFeaturelessScores(mlir::Block &body);

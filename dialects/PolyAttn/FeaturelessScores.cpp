@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `power {abs}` with an odd degree says something of a pair of vectors, |<a, b>|^p, and `relative`
-// something of a pair of positions. Neither says anything of one vector: they have no features.
+// `power {abs}` with an odd degree says something of a pair of vectors, |<a, b>|^p, `exp_score`
+// says exp(<a, b>), and `relative` something of a pair of positions. None says anything of one
+// vector: they have no features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +19,17 @@ using namespace polyattn;
 
 static bool isFeatureless(Operation *op) {
   auto power = dyn_cast<PowerOp>(op);
-  return isa<RelativeOp>(op) || (power && power.getAbs() && power.getDegree() % 2 != 0);
+  return isa<RelativeOp, ExpScoreOp>(op) || (power && power.getAbs() && power.getDegree() % 2 != 0);
 }
 
-StringRef polyattn::nameOfFeatureless(Operation *op) {
-  return isa<RelativeOp>(op) ? "a score by the distance of positions" : "an odd power of |score|";
+static StringRef nameOfFeatureless(Operation *op) {
+  if (isa<RelativeOp>(op))
+    return "a score by the distance of positions";
+  return isa<ExpScoreOp>(op) ? "the exponential of a score" : "an odd power of |score|";
 }
 
-Operation *polyattn::findFeatureless(Value value) {
-  SmallVector<Value> worklist = {value};
+Operation *polyattn::findInScore(Value vector, function_ref<bool(Operation *)> isWanted) {
+  SmallVector<Value> worklist = {vector};
   llvm::DenseSet<Value> seen;
   while (!worklist.empty()) {
     Value next = worklist.pop_back_val();
@@ -35,7 +38,7 @@ Operation *polyattn::findFeatureless(Value value) {
     Operation *op = next.getDefiningOp();
     if (!op || !seen.insert(next).second)
       continue;
-    if (isFeatureless(op))
+    if (isWanted(op))
       return op;
     if (op->hasTrait<CombinesScores>())
       llvm::append_range(worklist, op->getOperands());
@@ -43,7 +46,26 @@ Operation *polyattn::findFeatureless(Value value) {
   return nullptr;
 }
 
+static Operation *findFeatureless(Value value) { return findInScore(value, isFeatureless); }
+
 bool polyattn::lacksFeatures(Value value) { return findFeatureless(value); }
+
+std::string polyattn::noFeaturesOf(Value vector) {
+  Operation *op = findFeatureless(vector);
+  return op ? (nameOfFeatureless(op) + " has no features").str() : "";
+}
+
+std::string polyattn::noStateOf(AttendOp attend) {
+  if (attend.getNormalizer().isSoftmax())
+    return "a softmax has exponentials of scores, which have no features";
+  if (attend.getNormalizer().needsRowMax())
+    return "with `eps_mode = row_max` the largest score of a row is not known from a state";
+  if (attend.getWindow())
+    return "a window leaves out keys, which a state has";
+  if (attend.getLagSlope())
+    return "rows by lag are not sums over keys";
+  return noFeaturesOf(attend.getKey());
+}
 
 /// Whether an op takes only the scores of a vector.
 static bool takesScores(Operation &op, Value vector) {

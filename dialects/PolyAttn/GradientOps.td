@@ -20,7 +20,9 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
   let description = [{
     With N_i and Z_i as of `attend`, the gradients of a number of which dN_i and dZ_i (`gradient`) are
     the gradients with regard to N_i and Z_i. The normalizer is folded into these before, so that the op
-    knows none: dN = dO f0 and dZ = -<dO, o> f1 with what `factors` keeps of a row.
+    knows none: dN = dO f0 and dZ = -<dO, o> f1 with what `factors` keeps of a row. Rows of a softmax
+    are sums of exp(score - l) v, l the logarithm of Z that is kept: `exp_score` of a score that has -l
+    as a part. Then dN = dO and dZ = -<dO, o>.
 
     Pairs take their score from vectors that may have a structure, and gradients are those of the plain
     vectors under it, the `leaves`: a gradient as wide as the features never exists. Results are, in
@@ -29,7 +31,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     positions and heads of queries, those of the key's leaves and of the value those of keys, summed up
     over the query heads that a key head serves. `final_gradient` and `final_normalizer_gradient` are those with
     regard to the final state and its normalizer. A decay's gradient is that of its logarithm, as it is given.
-    `block_states` are those that the attend has kept after each `state_every` positions.
+    `block_states` are those that the attend has kept after each `state_every` positions. `window` is
+    that of the attend.
 
     C1: query and key have equal structures, and the value is as wide as dN.
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
@@ -42,6 +45,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
         sums of arguments (`add_states`).
     C7: `block_states` and `state_every` come together, with the causal mask and without local vectors or
         an initial state; they are an argument f32 [B, T, H, W], W as of `attend` (BlockStates.h).
+    C8: a `window` is positive, without states or local vectors.
 
     ```mlir
     polyattn.attention @linear_backward(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -76,7 +80,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping, OptionalAttr<I64Attr>:$block,
-    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule, OptionalAttr<I64Attr>:$state_every);
+    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule, OptionalAttr<I64Attr>:$state_every,
+    OptionalAttr<I64Attr>:$window);
   let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$gradients);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -33,7 +33,11 @@ static ParseResult parseEnum(AsmParser &parser, const NormalizerReader::EmitErro
 
 ParseResult NormalizerReader::readKind() {
   return parseEnum<NormalizerKind>(parser, emitError, symbolizeNormalizerKind, "normalizer",
-                                   {"none", "sum", "bias"}, kind);
+                                   {"none", "sum", "bias", "softmax"}, kind);
+}
+
+bool NormalizerReader::hasMainField() const {
+  return kind == NormalizerKind::Sum || kind == NormalizerKind::Bias;
 }
 
 double *NormalizerReader::findNumber(StringRef field) {
@@ -153,7 +157,7 @@ void NormalizerAttr::print(AsmPrinter &printer) const {
 
 LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                      NormalizerKind kind, llvm::APFloat eps, EpsMode epsMode,
-                                     llvm::APFloat bias, Reduce, llvm::APFloat guardBelow,
+                                     llvm::APFloat bias, Reduce reduce, llvm::APFloat guardBelow,
                                      llvm::APFloat guardAdd, llvm::APFloat minDenom) {
   for (const auto &[name, value] :
        {std::pair<StringRef, llvm::APFloat>{"bias", bias}, {"guard_add", guardAdd}})
@@ -164,10 +168,12 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
                                     {"min_denom", minDenom}})
     if (!value.isFinite() || (value.isNegative() && !value.isZero()))
       return emitError() << name << " must be finite and not negative";
-  if (kind == NormalizerKind::None &&
-      (!eps.isZero() || !bias.isZero() || !guardBelow.isZero() || !guardAdd.isZero() ||
-       !minDenom.isZero() || epsMode != EpsMode::Absolute))
+  bool hasFields = !eps.isZero() || !bias.isZero() || !guardBelow.isZero() || !guardAdd.isZero() ||
+                   !minDenom.isZero() || epsMode != EpsMode::Absolute;
+  if (kind == NormalizerKind::None && hasFields)
     return emitError() << "a normalizer `none` has no eps, bias, guard or min_denom";
+  if (kind == NormalizerKind::Softmax && (hasFields || reduce != Reduce::Sum))
+    return emitError() << "a normalizer `softmax` has no fields";
   if (kind != NormalizerKind::Bias && !bias.isZero())
     return emitError() << "only a normalizer `bias` has a bias";
   return success();

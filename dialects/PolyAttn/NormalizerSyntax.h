@@ -31,9 +31,9 @@ public:
   /// name `=` value
   mlir::ParseResult readField(ParseNumber parseNumber);
   /// The value of the field without which the kind means nothing: the eps of `sum`, the bias of
-  /// `bias`. `none` has no such field.
+  /// `bias`. Others have no such field.
   mlir::ParseResult readMainField(ParseNumber parseNumber);
-  bool hasMainField() const { return kind != NormalizerKind{}; }
+  bool hasMainField() const;
 
   /// The attribute; null where a rule is broken. The messages quote the form's own way to say an
   /// eps of zero, and a bias of 1.

@@ -145,7 +145,8 @@ def PolyAttn_GateHeadsAttr : PolyAttn_EnumAttr<PolyAttn_GateHeads, "gate_heads">
 def PolyAttn_NormalizerKind : PolyAttn_Enum<"NormalizerKind", "the form of the denominator", [
   I32EnumAttrCase<"None", 0, "none">,
   I32EnumAttrCase<"Sum", 1, "sum">,
-  I32EnumAttrCase<"Bias", 2, "bias">]>;
+  I32EnumAttrCase<"Bias", 2, "bias">,
+  I32EnumAttrCase<"Softmax", 3, "softmax">]>;
 def PolyAttn_EpsMode : PolyAttn_Enum<"EpsMode", "what eps is relative to", [
   I32EnumAttrCase<"Absolute", 0, "absolute">, I32EnumAttrCase<"RowMax", 1, "row_max">]>;
 def PolyAttn_Reduce : PolyAttn_Enum<"Reduce", "sum or mean over the keys", [
@@ -160,11 +161,14 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
       none                       o = N
       sum, eps = e               o = N / (Z + e)              (primer; FLA; BASED)
       bias, bias = b             o = N / (b + Z)              (PolySketchFormer: b = 1)
+      softmax                    o = N / Z with exp(score) in place of each score
 
     eps of `sum` and bias of `bias` have no default. `eps_mode = row_max` adds e times the row's largest score instead of e (retention,
     FPA). `reduce = mean` divides N and Z by the number of visible keys first (FLatten,
     PolaFormer). `guard_below = t, guard_add = a`, both or none, adds a where |Z| <= t (Performer).
-    `min_denom = m` is a floor on the denominator's magnitude; its sign is kept.
+    `min_denom = m` is a floor on the denominator's magnitude; its sign is kept. `softmax` has no
+    fields. Kernels subtract the largest score of a row before exponentials are taken, which changes
+    no result and leaves no number out of range.
 
     Example: `#polyattn.normalizer<sum, eps = 1.000000e-06>`
   }];
@@ -185,10 +189,13 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
     }
     /// Whether a row is divided by a number that its scores give; else they are not summed up.
     bool hasDenominator() const { return getKind() != NormalizerKind::None; }
+    bool isSoftmax() const { return getKind() == NormalizerKind::Softmax; }
     /// Whether that number takes the row's largest score, too.
     bool needsRowMax() const { return getEpsMode() == EpsMode::RowMax; }
     /// Whether a running state says enough of a row: sums over its keys, no more.
-    bool allowsState() const { return !needsRowMax(); }
+    bool allowsState() const { return !needsRowMax() && !isSoftmax(); }
+    /// How many numbers a row's gradient takes of its denominator (`factors` of an attend).
+    int64_t countFactors() const { return isSoftmax() ? 1 : 2; }
     /// Whether sums are divided by the number of visible keys first.
     bool isMean() const { return getReduce() == Reduce::Mean; }
   }];

@@ -166,6 +166,25 @@ void PowerOp::buildGradient(GradientBuilder &g, Value dy) {
 }
 
 //===----------------------------------------------------------------------===//
+// exp_score
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExpScoreOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  if (cast<FeatureType>(op.getInput().getType()).getCode().size() + 5 > FeatureType::kMaxCode)
+    return emitOptionalError(loc, "C1: the result's structure has too many parts");
+  return infer(context, results, Structure::exponential(structureOf(op.getInput())));
+}
+FeatureFacts ExpScoreOp::getFacts(ArrayRef<FeatureFacts>) {
+  return {/*degree=*/std::nullopt, Bounds::nonNegative()};
+}
+std::optional<double> ExpScoreOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> ExpScoreOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+FeatureCost ExpScoreOp::getCost() { return {}; }
+/// Attends give the gradients of what is under it: it has no features.
+void ExpScoreOp::buildGradient(GradientBuilder &, Value) {}
+
+//===----------------------------------------------------------------------===//
 // triu
 //===----------------------------------------------------------------------===//
 

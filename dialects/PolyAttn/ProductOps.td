@@ -58,6 +58,21 @@ def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power", 1, 0, 0, "false", [CombinesSc
                        OptionalAttr<I64Attr>:$block, UnitAttr:$abs);
 }
 
+def PolyAttn_ExpScoreOp : PolyAttn_FeatureOp<"exp_score", 1, 0, 0, "false", [CombinesScores]> {
+  let summary = "the exponential of a score";
+  let description = [{
+    The score is exp(<a, a'>), where <a, a'> is the score of the operand. It has no features. Sums of
+    scores under it (`concat`) are products of exponentials, so that a `relative` beside vectors is a
+    bias of the exponent. `normalize <softmax>` takes exponentials by itself; this op says them in
+    other rows, and in gradients of a softmax.
+
+    C1: the result's structure has a size that a formula may have.
+
+    Example: `%y = polyattn.exp_score %x : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input);
+}
+
 def PolyAttn_TriuOp : PolyAttn_FeatureOp<"triu", 2> {
   let summary = "products a_i b_j for i <= j";
   let description = [{

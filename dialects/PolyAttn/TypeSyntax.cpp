@@ -16,7 +16,7 @@ static constexpr int kMaxDepth = 32;
 
 static FailureOr<Structure> parseSum(AsmParser &parser, int depth);
 
-/// factor := `[` width `]` | (`sym` | `pow`) p (`block` b)? factor | `(` sum `)`
+/// factor := `[` width `]` | (`sym` | `pow`) p (`block` b)? factor | `exp` factor | `(` sum `)`
 static FailureOr<Structure> parseFactor(AsmParser &parser, int depth) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (depth > kMaxDepth) {
@@ -39,9 +39,13 @@ static FailureOr<Structure> parseFactor(AsmParser &parser, int depth) {
       return failure();
     return inner;
   }
+  if (succeeded(parser.parseOptionalKeyword("exp"))) {
+    FailureOr<Structure> exponent = parseFactor(parser, depth + 1);
+    return failed(exponent) ? exponent : Structure::exponential(*exponent);
+  }
   bool symmetric = succeeded(parser.parseOptionalKeyword("sym"));
   if (!symmetric && failed(parser.parseOptionalKeyword("pow"))) {
-    parser.emitError(loc, "expected a structure: `[width]`, `sym`, `pow` or `(`");
+    parser.emitError(loc, "expected a structure: `[width]`, `sym`, `pow`, `exp` or `(`");
     return failure();
   }
   int64_t degree, block = 1;

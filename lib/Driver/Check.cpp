@@ -29,8 +29,7 @@ int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidt
 
 bool hasRecurrentReading(AttentionOp attention) {
   return llvm::all_of(attendsOf(attention), [](AttendOp attend) {
-    return widthOf(attend.getKey()) <= AttendOp::kMaxStateWidth / 64 &&
-           !lacksFeatures(attend.getQuery()) && attend.getNormalizer().allowsState();
+    return widthOf(attend.getKey()) <= AttendOp::kMaxStateWidth / 64 && mayHaveState(attend);
   });
 }
 

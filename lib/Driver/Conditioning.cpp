@@ -85,8 +85,7 @@ bool driver::hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &s
     double width = double(widthOf(attend.getKey()));
     double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
                   double(widthOf(attend.getValue()) + 4);
-    return width < 1e5 && work < double(budget) && !lacksFeatures(attend.getQuery()) &&
-           !lacksFeatures(attend.getKey()) && attend.getNormalizer().allowsState();
+    return width < 1e5 && work < double(budget) && mayHaveState(attend);
   });
 }
 

@@ -141,7 +141,7 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
     int64_t width = structure.width();
     int64_t valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
     bool normalized = attend.getNormalizer().hasDenominator();
-    holdable &= width <= AttendOp::kMaxStateWidth && !lacksFeatures(attend.getKey());
+    holdable &= width <= AttendOp::kMaxStateWidth && mayHaveState(attend);
     if (holdable)
       stateBytes = saturatingAdd(stateBytes, saturatingMul(4 * width, valueWidth + normalized));
     if (width <= widest)

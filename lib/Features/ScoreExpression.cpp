@@ -65,6 +65,10 @@ ScoreExpression ScoreExpression::magnitude(ScoreExpression x) {
 
 ScoreExpression ScoreExpression::sign(ScoreExpression x) { return of(Kind::Sign, std::move(x)); }
 
+ScoreExpression ScoreExpression::exponential(ScoreExpression x) {
+  return of(Kind::Exponential, std::move(x));
+}
+
 bool ScoreExpression::operator==(const ScoreExpression &other) const {
   return kind_ == other.kind_ && index_ == other.index_ && value_ == other.value_ &&
          exponent_ == other.exponent_ && parts_ == other.parts_;
@@ -81,6 +85,7 @@ struct RealArithmetic {
   double mul(double a, double b) { return a * b; }
   double magnitude(double x) { return std::abs(x); }
   double sign(double x) { return double(x > 0) - double(x < 0); }
+  double exponential(double x) { return std::exp(x); }
   double power(double x, int64_t n) {
     double result = 1;
     for (; n > 0; n >>= 1, x *= x)
@@ -156,6 +161,8 @@ ScoreExpression ScoreExpression::differentiate(int64_t leaf) const {
   }
   case Kind::Magnitude:
     return simpleProduct({sign(parts_[0]), parts_[0].differentiate(leaf)});
+  case Kind::Exponential:
+    return simpleProduct({*this, parts_[0].differentiate(leaf)});
   }
   return constant(0);
 }
@@ -197,6 +204,9 @@ std::string ScoreExpression::str() const {
     break;
   case Kind::Sign:
     os << "sign(" << parts_[0].str() << ")";
+    break;
+  case Kind::Exponential:
+    os << "exp(" << parts_[0].str() << ")";
     break;
   }
   return text;

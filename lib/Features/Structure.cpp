@@ -77,10 +77,19 @@ Structure Structure::concat(std::vector<Structure> parts) {
   return s;
 }
 
+Structure Structure::exponential(Structure exponent) {
+  Structure s;
+  s.kind_ = Kind::Exponential;
+  s.parts_.push_back(std::move(exponent));
+  return s;
+}
+
 int64_t Structure::width() const {
   switch (kind_) {
   case Kind::Vector:
     return width_;
+  case Kind::Exponential:
+    return 1;
   case Kind::TensorPower:
     return saturatingPow(parts_[0].width(), degree_);
   case Kind::SymmetricPower: {
@@ -111,12 +120,16 @@ bool Structure::hasScoreForm() const {
   case Kind::TensorPower:
   case Kind::SymmetricPower:
   case Kind::TensorProduct:
+  case Kind::Exponential:
     return true;
   case Kind::Concat:
     return llvm::any_of(parts_, [](const Structure &part) { return part.hasScoreForm(); });
   }
   return false;
 }
+
+/// What the exponential of a score takes, in multiply-adds.
+static constexpr int64_t kExponentialCost = 16;
 
 int64_t Structure::scoreCost() const {
   switch (kind_) {
@@ -130,6 +143,8 @@ int64_t Structure::scoreCost() const {
       multiplies += 1 + (p & 1);
     return parts_[0].scoreCost() + multiplies;
   }
+  case Kind::Exponential:
+    return saturatingAdd(parts_[0].scoreCost(), kExponentialCost);
   case Kind::TensorProduct:
   case Kind::Concat: {
     int64_t cost = parts_.size() - 1;
@@ -163,6 +178,8 @@ std::string Structure::str() const {
   switch (kind_) {
   case Kind::Vector:
     return "[" + std::to_string(width_) + "]";
+  case Kind::Exponential:
+    return "exp " + nested(parts_[0], true);
   case Kind::TensorPower:
     return "pow " + std::to_string(degree_) + " " + nested(parts_[0], true);
   case Kind::SymmetricPower:

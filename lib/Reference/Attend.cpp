@@ -192,17 +192,34 @@ static std::vector<double> valueOfLag(const HeadVectors &vectors, int64_t i, int
   return value;
 }
 
-/// Row i by its definition: a sum over the keys that the mask leaves.
+/// Row i of a softmax.
+Row Evaluator::softmaxRow(AttendOp op, const HeadVectors &vectors, int64_t i) {
+  Row row;
+  row.numerator.assign(op.getValue().getType().getWidth(), 0.0);
+  VisibleKeys keys = VisibleKeys::of(op, i, columnsOf(op));
+  std::vector<double> scores;
+  for (int64_t j = keys.first; j < keys.end; ++j)
+    scores.push_back(scaledScore(op, vectors, i, j, /*local=*/false));
+  double largest = scores.empty() ? 0 : *llvm::max_element(scores);
+  for (int64_t j = keys.first; j < keys.end; ++j)
+    row.add(std::exp(scores[j - keys.first] - largest), vectors.value[j], terms);
+  row.largest = largest;
+  return row;
+}
+
+/// Row i by its definition: a sum over the keys that the mask and the window leave.
 Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i) {
   if (op.hasDecayOfFeatures())
     return scoreRowOfFeatures(op, vectors, initial, i);
+  if (op.getNormalizer().isSoftmax())
+    return softmaxRow(op, vectors, i);
   Row row;
   row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
   bool anticausal = op.getMask() == Mask::Anticausal;
-  int64_t first = anticausal ? i : 0;
   int64_t last = op.getMask() == Mask::Causal ? i : columnsOf(op) - 1;
   std::vector<double> decays = anticausal ? vectors.decaysFrom(i) : vectors.decaysTo(last);
-  for (int64_t j = first; j <= last; ++j) {
+  VisibleKeys keys = VisibleKeys::of(op, i, columnsOf(op));
+  for (int64_t j = keys.first; j < keys.end; ++j) {
     // A call begins at a multiple of the block.
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
     double weight = scaledScore(op, vectors, i, j, local) * decays[j];
@@ -298,7 +315,10 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
     int64_t keys = keysBefore(op, batch) + row.count;
     double factor =
         normalizingFactor(op.getNormalizer(), row.denominator, row.largest, keys, terms);
-    if (op.getFactors()) {
+    if (op.getFactors() && op.getNormalizer().isSoftmax()) {
+      tensors.computed[op.getRowFactors()].at({batch, i, head, 0}) =
+          row.largest + std::log(row.denominator);
+    } else if (op.getFactors()) {
       double slope = denominatorSlope(op.getNormalizer(), row.denominator, row.largest, keys);
       Array &factors = tensors.computed[op.getRowFactors()];
       factors.at({batch, i, head, 0}) = factor;
@@ -396,12 +416,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
   if (reading == Reading::Recurrent) {
     if (width > AttendOp::kMaxStateWidth)
       return op.emitError("a running state of ") << width << " features is too large to hold";
-    if (Operation *featureless = findFeatureless(op.getQuery()))
-      return op.emitError() << nameOfFeatureless(featureless) << " has no features";
-    if (op.getLagSlope())
-      return op.emitError("rows by lag are not known from a running state");
-    if (!op.getNormalizer().allowsState())
-      return op.emitError("the row's largest score is not known from a running state");
+    if (std::string reason = noStateOf(op); !reason.empty())
+      return op.emitError("has no running state: ") << reason;
   }
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   bool statePerQuery = op.getGateHeads() == GateHeads::Q;
@@ -410,7 +426,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
   tensors.computed[op.getOutput()] =
       Array({sizes.batch, rowsOf(op), ofKeys ? sizes.kvHeads : sizes.heads, valueWidth});
   if (op.getFactors())
-    tensors.computed[op.getRowFactors()] = Array({sizes.batch, sizes.queries, sizes.heads, 2});
+    tensors.computed[op.getRowFactors()] =
+        Array({sizes.batch, sizes.queries, sizes.heads, op.getNormalizer().countFactors()});
   if (op.keepsStates())
     tensors.computed[op.getKeptStates()] =
         Array({sizes.batch, sizes.keys, stateHeads, op.getStatesLayout().width()});

@@ -66,6 +66,9 @@ void addScoreGradient(Value vector, const Sides &sides, double gradient, LeafSin
     return addScoreGradient(power.getInput(), sides.part(0),
                             (isNegative ? -slope : slope) * gradient, add);
   }
+  if (auto exponential = dyn_cast<ExpScoreOp>(op))
+    return addScoreGradient(exponential.getInput(), sides.part(0),
+                            std::exp(sides.part(0).score()) * gradient, add);
   for (auto [i, part] : llvm::enumerate(op->getOperands())) {
     double others = gradient;
     for (size_t j = 0; isa<TensorOp>(op) && j < sides.mine.parts.size(); ++j)
@@ -318,10 +321,10 @@ void Evaluator::BackwardOfHead::run() {
                                : 0.0);
   }
   for (int64_t i = 0; i < sizes.queries && !isCancelled(); ++i) {
-    int64_t first = isAnticausal() ? i : 0;
     int64_t last = op.getMask() == Mask::Causal ? i : sizes.keys - 1;
     Numbers decays = isAnticausal() ? vectors.decaysFrom(i) : vectors.decaysTo(last);
-    for (int64_t j = first; j <= last; ++j)
+    VisibleKeys keys = VisibleKeys::of(op, i, sizes.keys);
+    for (int64_t j = keys.first; j < keys.end; ++j)
       pair(i, j, decays[j]);
     if (op.getInitialState())
       initialToQuery(i);

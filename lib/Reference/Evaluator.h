@@ -47,8 +47,20 @@ struct HeadVectors {
   }
 };
 
+/// The keys [first, end) that a row sees of `columns`, by the mask and the window.
+struct VisibleKeys {
+  int64_t first, end;
+
+  template <typename Op> static VisibleKeys of(Op op, int64_t row, int64_t columns) {
+    bool seesBefore = op.getMask() != Mask::Anticausal, seesAfter = op.getMask() != Mask::Causal;
+    int64_t reach = op.getWindow() ? int64_t(*op.getWindow()) : row + columns + 1;
+    return {seesBefore ? std::max<int64_t>(row - reach + 1, 0) : row,
+            seesAfter ? std::min(row + reach, columns) : row + 1};
+  }
+};
+
 /// Numerator, denominator and largest score of one row. The terms of its sums are rounded, as each
-/// step of a sum is by about as much.
+/// step of a sum is by about as much. The exponents of a softmax are less by the largest score.
 struct Row {
   std::vector<double> numerator;
   double denominator = 0, largest = 0;
@@ -151,6 +163,7 @@ public:
   /// The state that an attend or a `state` op is given, or zeros.
   template <typename Op> State initialState(Op op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
+  Row softmaxRow(AttendOp op, const HeadVectors &vectors, int64_t i);
   /// The keys before a causal call's first one, which count in a mean.
   int64_t keysBefore(AttendOp op, int64_t batch) const;
 

@@ -74,6 +74,13 @@ public:
     return result;
   }
 
+  FeatureValue<Number> evaluate(ExpScoreOp op) {
+    FeatureValue<Number> result;
+    result.parts = {structured(op.getInput())};
+    result.structure = op.getType().getStructure();
+    return result;
+  }
+
   Numbers evaluate(TriuOp op) {
     Numbers a = of(op.getLhs()), b = of(op.getRhs()), y;
     double offDiagonal = op.getWeights() == TriuWeights::Sqrt2 ? std::sqrt(2.0) : 1.0;

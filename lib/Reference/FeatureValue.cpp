@@ -55,6 +55,8 @@ double reference::score(const FeatureValue<double> &a, const FeatureValue<double
       sum += score(a.parts[i], b.parts[i]);
     return scale * sum;
   }
+  case Structure::Kind::Exponential:
+    return scale * std::exp(score(a.parts[0], b.parts[0]));
   }
   return 0;
 }
@@ -97,6 +99,8 @@ std::vector<Number> reference::expand(const FeatureValue<Number> &value) {
       std::vector<Number> features = expand(part);
       result.insert(result.end(), features.begin(), features.end());
     }
+    break;
+  case Structure::Kind::Exponential: // has none
     break;
   }
   for (Number &feature : result)

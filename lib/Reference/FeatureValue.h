@@ -24,7 +24,7 @@ struct LagPlace {
 template <typename Number> struct FeatureValue {
   Structure structure = Structure::vector(1);
   std::vector<Number> numbers;     // of a plain vector, or of the table of lags
-  std::vector<FeatureValue> parts; // of a power, product or concatenation
+  std::vector<FeatureValue> parts; // of a power, product, concatenation or exponential
   double factor = 1;               // c of `scale`
   bool absolute = false;           // |score| of a power
   std::optional<LagPlace> lags = {};

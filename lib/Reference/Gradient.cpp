@@ -193,6 +193,7 @@ RowSlopes GradientEvaluator::throughNormalizer(AttendOp op, int64_t batch, const
   }
   tape.sweep();
   slopes.denominator = tape.slopeOf(sum);
+  slopes.largest = row.largest;
   return slopes;
 }
 

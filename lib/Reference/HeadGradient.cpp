@@ -51,6 +51,8 @@ void reference::addScoreSlopes(const FeatureValue<double> &a, const FeatureValue
     for (size_t i = 0; i < a.parts.size(); ++i)
       throughPart(i, slope);
     return;
+  case Structure::Kind::Exponential:
+    return throughPart(0, slope * std::exp(score(a.parts[0], b.parts[0])));
   }
 }
 
@@ -82,9 +84,10 @@ HeadGradient::HeadGradient(AttendOp op, const HeadVectors &vectors, const State 
 }
 
 // Numerator and denominator of a row are the sum of weight (v_j, 1) over the keys that it sees,
-// with weight = score_scale kappa(i, j) g_{j+1} ... g_i; the initial state is a key before the
-// first. Under the anticausal mask i and j change places in the decay, and the initial state is a
-// key after the last.
+// with weight = score_scale kappa(i, j) g_{j+1} ... g_i, or in a softmax the exponential of
+// score_scale kappa(i, j) less the largest of these; the initial state is a key before the first.
+// Under the anticausal mask i and j change places in the decay, and the initial state is a key
+// after the last.
 
 void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
   int64_t keys = vectors.key.size();
@@ -94,9 +97,11 @@ void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
   std::vector<double> decays = vectors.decaysTo(visible - 1);
   // A gate multiplies what every key before it has added.
   double earlier = initial ? throughInitialState(i, vectors.decay(0, visible - 1), row) : 0;
-  for (int64_t j = 0; j < visible; ++j) {
+  VisibleKeys inWindow = VisibleKeys::of(op, i, keys);
+  for (int64_t j = inWindow.first; j < visible; ++j) {
     gates[j] += earlier;
-    earlier += throughPair(i, j, decays[j], row);
+    if (j < inWindow.end)
+      earlier += throughPair(i, j, decays[j], row);
   }
 }
 
@@ -105,8 +110,10 @@ void HeadGradient::throughLaterKeys(int64_t i, const RowSlopes &row) {
   std::vector<double> decays = vectors.decaysFrom(i);
   // A gate multiplies what its own key and every later one have added, where it stands behind i.
   double later = initial ? throughInitialState(i, vectors.decay(i + 1, last), row) : 0;
+  VisibleKeys inWindow = VisibleKeys::of(op, i, last + 1);
   for (int64_t j = last; j >= i; --j) {
-    later += throughPair(i, j, decays[j], row);
+    if (j < inWindow.end)
+      later += throughPair(i, j, decays[j], row);
     if (j > i)
       gates[j] += later;
   }
@@ -129,6 +136,10 @@ double HeadGradient::throughPair(int64_t i, int64_t j, double decay, const RowSl
   const FeatureValue<double> &b = local ? vectors.localKey[j] : vectors.key[j];
   double factor = op.scoreScale() * decay;
   double weight = factor * score(a, b);
+  if (op.getNormalizer().isSoftmax()) {
+    weight = std::exp(weight - row.largest);
+    factor = op.scoreScale() * weight;
+  }
   RoundedSlope slope = slopeOfPair(j, row);
   for (size_t v = 0; v < row.numerator.size(); ++v)
     value[j][v] += row.numerator[v] * weight;

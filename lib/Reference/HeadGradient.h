@@ -28,6 +28,7 @@ struct VectorSlopes {
 struct RowSlopes {
   std::vector<double> numerator;
   double denominator = 0;
+  double largest = 0; // score of the row, of a softmax
 };
 
 /// A slope that is a sum. Kernels form it once for each number that it is multiplied with, in

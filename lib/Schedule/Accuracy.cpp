@@ -37,6 +37,8 @@ static RowErrors unitsOf(const Structure &structure) {
       errors = {errors.state * factor.state, errors.scores + factor.scores};
     }
     return errors;
+  case Structure::Kind::Exponential: // has no state
+    return unitsOf(structure.parts()[0]);
   case Structure::Kind::Concat:
     for (const Structure &part : structure.parts()) {
       RowErrors term = unitsOf(part);

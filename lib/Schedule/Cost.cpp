@@ -138,6 +138,24 @@ static double trianglePairs(double tokens, double block) {
   return whole * block * (block + 1) / 2 + rest * (rest + 1) / 2;
 }
 
+/// Pairs (i, j) with j >= i + reach, of `rows` numbers i and `columns` numbers j.
+static double pairsFrom(double reach, double rows, double columns) {
+  double first = std::max(columns - reach, 0.0),
+         count = std::min(rows, first); // first + (first - 1) ...
+  return count * first - count * (count - 1) / 2;
+}
+
+/// The pairs that an attend's mask and window leave.
+static double visiblePairs(AttendOp attend, double queries, double keys) {
+  double all = attend.isOrdered() ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
+  if (!attend.getWindow())
+    return all;
+  auto window = double(int64_t(*attend.getWindow()));
+  if (attend.isOrdered())
+    return all - pairsFrom(window, queries, queries);
+  return all - pairsFrom(window, queries, keys) - pairsFrom(window, keys, queries);
+}
+
 namespace {
 /// The inner products of a score, each once however often its polynomial has it.
 struct LeafPairs {
@@ -180,7 +198,7 @@ struct LeafPairs {
     seen.push_back({query, key});
     if (alike && isa<ConstantOp>(q))
       return;
-    if (alike && isa<PowerOp, TensorOp, ConcatOp>(q)) {
+    if (alike && isa<PowerOp, TensorOp, ConcatOp, ExpScoreOp>(q)) {
       for (unsigned i = 0; i < q->getNumOperands(); ++i)
         visit(query.operand(i), key.operand(i));
       return;
@@ -279,16 +297,16 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   // States alone read no queries, and meet no pairs.
   bool hasRows = !givesStatesAlone(attend);
   double localPairs = isOrdered && hasRows ? trianglePairs(queries, block) : 0;
+  double allPairs = visiblePairs(attend, queries, keys);
+  localPairs = std::min(localPairs, allPairs);
 
   ForwardCost quadratic;
   quadratic.quadratic = true;
-  double allPairs = isOrdered ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
   quadratic.pairs = queryHeads * ((allPairs - localPairs) * onePair + localPairs * localPair);
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
   bool stateAsked = attend.getInitialState() || attend.getFinalState();
-  bool hasNone = lacksFeatures(attend.getQuery()) || attend.getLagSlope();
-  if (!stateAsked && (width > AttendOp::kMaxStateWidth || hasNone))
+  if (!stateAsked && (width > AttendOp::kMaxStateWidth || !mayHaveState(attend)))
     return quadratic;
 
   double blocks = std::ceil(queries / block);

@@ -30,8 +30,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   }
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
-  shape.hasFeatures = !lacksFeatures(attend.getQuery()) && !attend.getLagSlope() &&
-                      attend.getNormalizer().allowsState();
+  shape.hasFeatures = mayHaveState(attend);
   shape.needsState = attend.hasInitialState() || attend.getFinalState() || attend.getStateEvery();
   shape.isOrdered = attend.isOrdered();
   shape.decaysFeatures = attend.hasDecayOfFeatures();

@@ -7,6 +7,7 @@
 
 #include "Directions.h"
 #include "ScoreSlopes.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "mlir/IR/Dominance.h"
@@ -84,6 +85,12 @@ private:
   LogicalResult visitAttends(ArrayRef<Operation *> program);
   LogicalResult visit(AttendOp attend);
   bool wantsDenominator(AttendOp attend);
+  /// Two vectors and a number whose scores say what a pair's value is multiplied by in a row.
+  struct Weighting {
+    Value query, key;
+    FloatAttr scoreScale;
+  };
+  Weighting weightingOf(AttendOp attend);
   Value foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ);
   LogicalResult collectResults();
   Value sumOf(ArrayRef<Value> terms);
@@ -91,9 +98,9 @@ private:
   void removeForward();
   /// The gradient of a final state, all results that it is taken together; null where it is none.
   Value finalGradientOf(Value state);
-  SmallVector<RelativeOp> wantedLags(Value vector);
+  bool wantsLags(Value vector);
   /// Adds the gradients of tables of lags.
-  LogicalResult addLags(AttendOp attend, Value dN, Value dZ);
+  LogicalResult addLags(AttendOp attend, const Weighting &pairs, Value dN, Value dZ);
   /// Notes the gradient of a decay or a state.
   LogicalResult addDecay(AttendOp attend, AttendBackwardOp op);
   LogicalResult addState(AttendOp attend, Value state, Value gradient);
@@ -150,7 +157,8 @@ void BackwardEntry::bindKept() {
       signature.markSaved(kept.output);
     }
     if (!kept.factors.empty()) {
-      factors[attend] = signature.addVector(kept.factors, rowsType(entry.getContext(), 2));
+      factors[attend] = signature.addVector(
+          kept.factors, rowsType(entry.getContext(), attend.getNormalizer().countFactors()));
       signature.markSaved(kept.factors);
     }
     // Nothing else of an attend asks for them than the gradient of its query.
@@ -204,11 +212,36 @@ bool BackwardEntry::wantsDenominator(AttendOp attend) {
                       [&](Value value) { return active.contains(value); });
 }
 
+/// A pair's weight in a softmax is exp(score_scale score - l), l the logarithm that the forward
+/// call has kept of the row's denominator: the exponential of a score that has -l as a part, beside
+/// a 1 of the key.
+BackwardEntry::Weighting BackwardEntry::weightingOf(AttendOp attend) {
+  if (!attend.getNormalizer().isSoftmax())
+    return {attend.getQuery(), attend.getKey(), attend.getScoreScaleAttr()};
+  Value one = gradients.create<ConstantOp>(APFloat(1.0), /*width=*/1);
+  double scale = attend.scoreScale();
+  // The factor stands before both parts: the leaves stay those of the attend.
+  Value ofRow = gradients.scale(factors[attend], scale == 0 ? -1 : -1 / scale);
+  Value query = ofRow, key = one;
+  if (scale != 0) {
+    query = gradients.create<ConcatOp>(ValueRange{attend.getQuery(), ofRow});
+    key = gradients.create<ConcatOp>(ValueRange{attend.getKey(), one});
+    if (scale != 1)
+      query = gradients.scale(query, scale);
+  }
+  return {gradients.create<ExpScoreOp>(query), gradients.create<ExpScoreOp>(key), FloatAttr()};
+}
+
 /// dN = dO f0 and dZ = -<dO, o> f1: no branch of the normalizer is taken again, as another order of
 /// sums might fall on its other side.
 Value BackwardEntry::foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ) {
   if (kept.factors.empty())
     return dO;
+  if (attend.getNormalizer().isSoftmax()) {
+    if (wantsDenominator(attend))
+      dZ = gradients.scale(gradients.dot(dO, outputs[attend]), -1);
+    return dO;
+  }
   Value ofN = gradients.slice(factors[attend], 0, 1), ofZ = gradients.slice(factors[attend], 1, 1);
   if (wantsDenominator(attend))
     dZ = gradients.scale(gradients.mul({gradients.dot(dO, outputs[attend]), ofZ}), -1);
@@ -255,27 +288,20 @@ LogicalResult BackwardEntry::refuseSum(AttendOp attend, StringRef kind, Value ar
          << "'";
 }
 
-/// The scores by distance of which a vector is made, and whose tables are wanted.
-SmallVector<RelativeOp> BackwardEntry::wantedLags(Value vector) {
-  llvm::SetVector<Value> under;
-  under.insert(vector);
-  SmallVector<RelativeOp> found;
-  for (size_t next = 0; next < under.size(); ++next) {
-    auto relative = under[next].getDefiningOp<RelativeOp>();
-    if (relative && active.contains(relative.getTable()))
-      found.push_back(relative);
-    for (Value part : partsOf(under[next]))
-      under.insert(part);
-  }
-  return found;
+/// Whether the gradient of a table is wanted of which a vector's score is made.
+bool BackwardEntry::wantsLags(Value vector) {
+  return vector && findInScore(vector, [&](Operation *op) {
+           auto relative = dyn_cast<RelativeOp>(op);
+           return relative && active.contains(relative.getTable());
+         });
 }
 
 /// A number of a table is the slope of what its pairs add up: the gradient of their scores,
 /// weighted by the slope of the score in `relative`. An attend adds these up by lag.
-LogicalResult BackwardEntry::addLags(AttendOp attend, Value dN, Value dZ) {
-  if (attend.getLocalQuery() && !wantedLags(attend.getLocalQuery()).empty())
+LogicalResult BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, Value dN, Value dZ) {
+  if (wantsLags(attend.getLocalQuery()))
     return attend.emitOpError("has no gradient for a table of distances in its local vectors");
-  if (wantedLags(attend.getQuery()).empty())
+  if (!wantsLags(attend.getQuery()))
     return success();
   if (attend.getLocalQuery())
     return attend.emitOpError("has no gradient for a table of distances beside local vectors");
@@ -296,8 +322,7 @@ LogicalResult BackwardEntry::addLags(AttendOp attend, Value dN, Value dZ) {
       vector = gradients.create<TensorOp>(ValueRange{slope, vector});
     return factor == 1 ? vector : gradients.scale(vector, factor);
   };
-  for (const ScoreSlope &slope :
-       scoreSlopes(builder, attend.getLoc(), attend.getQuery(), attend.getKey())) {
+  for (const ScoreSlope &slope : scoreSlopes(builder, attend.getLoc(), pairs.query, pairs.key)) {
     auto relative = slope.query.getDefiningOp<RelativeOp>();
     if (!relative || !active.contains(relative.getTable()))
       continue;
@@ -309,11 +334,11 @@ LogicalResult BackwardEntry::addLags(AttendOp attend, Value dN, Value dZ) {
         /*local_query=*/Value(), /*local_key=*/Value(), attend.getDecay(),
         /*initial_state=*/Value(), /*initial_normalizer=*/Value(), /*block_states=*/Value(),
         /*products=*/Value(), /*state=*/Value(), attend.getMaskAttr(),
-        NormalizerAttr::getNone(entry.getContext()), attend.getScoreScaleAttr(),
-        attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(), attend.getGroupingAttr(),
+        NormalizerAttr::getNone(entry.getContext()), pairs.scoreScale, attend.getDecayFactorsAttr(),
+        attend.getGateHeadsAttr(), attend.getGroupingAttr(),
         /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
         /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr());
+        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(), attend.getWindowAttr());
     gradients.addToWeight(relative.getTable(), byLag.getOutput());
   }
   return success();
@@ -334,27 +359,29 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
   if (!dO)
     dO = gradients.create<ConstantOp>(APFloat(0.0), attend.getOutput().getType().getWidth());
   Value dZ, dN = foldNormalizer(attend, keptOfAttends[attendIndex[attend]], dO, dZ);
-  SmallVector<Value> queryLeaves = leavesOf(attend.getQuery()),
-                     keyLeaves = leavesOf(attend.getKey()), localQueryLeaves, localKeyLeaves;
+  Weighting pairs = weightingOf(attend);
+  SmallVector<Value> queryLeaves = leavesOf(pairs.query), keyLeaves = leavesOf(pairs.key),
+                     localQueryLeaves, localKeyLeaves;
   if (attend.getLocalQuery()) {
     localQueryLeaves = leavesOf(attend.getLocalQuery());
     localKeyLeaves = leavesOf(attend.getLocalKey());
   }
   auto op = gradients.create<AttendBackwardOp>(
-      attend.getQuery(), queryLeaves, attend.getKey(), keyLeaves, attend.getValue(),
-      attend.getLocalQuery(), localQueryLeaves, attend.getLocalKey(), localKeyLeaves, dN, dZ,
-      attend.getDecay(), attend.getInitialState(), dZ ? attend.getInitialNormalizer() : Value(),
-      ofState, dZ ? ofNormalizer : Value(), blockStates.lookup(attend), attend.getMaskAttr(),
-      attend.getScoreScaleAttr(), attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(),
+      pairs.query, queryLeaves, pairs.key, keyLeaves, attend.getValue(), attend.getLocalQuery(),
+      localQueryLeaves, attend.getLocalKey(), localKeyLeaves, dN, dZ, attend.getDecay(),
+      attend.getInitialState(), dZ ? attend.getInitialNormalizer() : Value(), ofState,
+      dZ ? ofNormalizer : Value(), blockStates.lookup(attend), attend.getMaskAttr(),
+      pairs.scoreScale, attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(),
       attend.getGroupingAttr(), attend.getBlockAttr(), attend.getScheduleAttr(),
       blockStates.contains(attend)
           ? builder.getI64IntegerAttr(keptOfAttends[attendIndex[attend]].statesLayout->length)
-          : IntegerAttr());
+          : IntegerAttr(),
+      attend.getWindowAttr());
   auto addLeaves = [&](ArrayRef<Value> leaves, ResultRange results) {
     for (auto [leaf, gradient] : llvm::zip(leaves, results))
       gradients.addTo(leaf, gradient);
   };
-  if (failed(addLags(attend, dN, dZ)))
+  if (failed(addLags(attend, pairs, dN, dZ)))
     return failure();
   addLeaves(queryLeaves, op.getQueryLeafGradients());
   addLeaves(keyLeaves, op.getKeyLeafGradients());

@@ -31,12 +31,8 @@ static LogicalResult checkOp(Operation &op) {
     return success();
   if (attend.getMask() != Mask::Causal)
     return attend.emitOpError("does not decode with this mask: a token would see later ones");
-  if (!attend.getNormalizer().allowsState())
-    return attend.emitOpError("does not decode with `eps_mode = row_max`: the largest score of a "
-                              "row is not known from a state");
-  if (Operation *featureless = findFeatureless(attend.getKey()))
-    return attend.emitOpError("does not decode: ")
-           << nameOfFeatureless(featureless) << " has no features, so no state";
+  if (std::string reason = noStateOf(attend); !reason.empty())
+    return attend.emitOpError("does not decode: ") << reason;
   int64_t width = cast<FeatureType>(attend.getKey().getType()).getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError("does not decode: a state of ")

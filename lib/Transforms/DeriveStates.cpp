@@ -35,13 +35,10 @@ static constexpr StringLiteral kFails = "has no states that segments compose by:
 static LogicalResult checkAttend(AttendOp attend) {
   if (attend.getMask() != Mask::Causal)
     return attend.emitOpError(kFails) << "with this mask a query sees keys of later segments";
-  if (!attend.getNormalizer().allowsState())
-    return attend.emitOpError(kFails) << "with `eps_mode = row_max` the largest score of a row is "
-                                         "not known from a state";
+  if (std::string reason = noStateOf(attend); !reason.empty())
+    return attend.emitOpError(kFails) << reason;
   if (attend.hasDecayOfFeatures())
     return attend.emitOpError(kFails) << "its decay is one of each feature";
-  if (Operation *featureless = findFeatureless(attend.getKey()))
-    return attend.emitOpError(kFails) << nameOfFeatureless(featureless) << " has no features";
   int64_t width = attend.getKey().getType().getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError(kFails) << "one of " << width << " features is too large to hold";
@@ -115,7 +112,8 @@ AttendOp productOfDecays(AttendOp attend, Value before) {
                           /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(),
                           /*initial_transposed=*/UnitAttr(), /*final_state=*/UnitAttr::get(context),
                           /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-                          /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr());
+                          /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(),
+                          /*window=*/IntegerAttr());
 }
 
 void addStates(AttendOp attend, const ResultNames &names, EntryExtension &entry) {

@@ -39,7 +39,8 @@ static void dropRows(AttendOp attend) {
       keepsQuery ? attend.getGroupingAttr() : GroupingAttr(), /*block=*/IntegerAttr(),
       /*signed_scores=*/flag(hasDenominator), flag(attend.getInitialTransposed()),
       /*final_state=*/UnitAttr::get(context), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-      /*of_keys=*/flag(keepsQuery && attend.getOfKeys()), /*state_every=*/IntegerAttr());
+      /*of_keys=*/flag(keepsQuery && attend.getOfKeys()), /*state_every=*/IntegerAttr(),
+      /*window=*/IntegerAttr());
   for (auto [from, to] : llvm::zip(attend.getFinalStates(), states.getFinalStates()))
     from.replaceAllUsesWith(to);
   attend.erase();

@@ -58,7 +58,7 @@ static StringRef noBlockStates(AttendOp attend, int64_t every) {
     return "the local blocks of an attend beside it are no multiples of that";
   if (attend.getInitialState())
     return "it begins with a state";
-  if (!attend.getNormalizer().allowsState() || lacksFeatures(attend.getKey()))
+  if (!mayHaveState(attend))
     return "it has no state";
   if (ScheduleAttr schedule = attend.getScheduleAttr())
     if (schedule.getForm() != ScheduleForm::State || schedule.getBlock() != every)
@@ -125,7 +125,7 @@ static AttendOp withKept(AttendOp attend, const Kept &kept) {
   state.addTypes(attend->getResultTypes());
   if (!kept.factors.empty()) {
     state.addAttribute(attend.getFactorsAttrName(), builder.getUnitAttr());
-    state.addTypes(FeatureType::vector(attend.getContext(), 2));
+    state.addTypes(FeatureType::vector(attend.getContext(), attend.getNormalizer().countFactors()));
   }
   if (!kept.states.empty()) {
     state.addAttribute(attend.getStateEveryAttrName(),
@@ -165,7 +165,8 @@ static void returnKept(AttentionOp attention, ArrayRef<Kept> keptOfAttends) {
     if (!kept.output.empty() && !kept.isResult)
       add(kept.output, op.getOutput(), kept.outputType);
     if (!kept.factors.empty())
-      add(kept.factors, op.getRowFactors(), rowsType(op.getContext(), 2));
+      add(kept.factors, op.getRowFactors(),
+          rowsType(op.getContext(), op.getNormalizer().countFactors()));
     if (!kept.states.empty())
       add(kept.states, op.getKeptStates(), rowsType(op.getContext(), kept.statesLayout->width()));
   }
@@ -185,7 +186,7 @@ void polyattn::returnRowFactors(AttentionOp attention) {
   for (auto attend : attention.getBody().getOps<AttendOp>()) {
     NormalizerAttr normalizer = attend.getNormalizer();
     Kept &one = kept.emplace_back();
-    if (normalizer.hasDenominator() && !normalizer.needsRowMax() && !attend.getFactors())
+    if (normalizer.hasDenominator() && normalizer.allowsState() && !attend.getFactors())
       one.factors = "factors" + std::to_string(kept.size());
   }
   returnKept(attention, kept);

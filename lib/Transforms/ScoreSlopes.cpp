@@ -100,6 +100,12 @@ void SlopeWalk::visit(Value query, Value key, ArrayRef<Value> queries, ArrayRef<
   }
   if (auto power = query.getDefiningOp<PowerOp>())
     return visitPower(power, key.getDefiningOp<PowerOp>(), queries, keys, factor);
+  if (isa<ExpScoreOp>(query.getDefiningOp())) { // which is its own slope
+    SmallVector<Value> moreQueries(queries), moreKeys(keys);
+    moreQueries.push_back(query);
+    moreKeys.push_back(key);
+    return visit(queryParts[0], keyParts[0], moreQueries, moreKeys, factor);
+  }
   bool isProduct = isa<TensorOp>(query.getDefiningOp());
   for (size_t i = 0; i < queryParts.size(); ++i) {
     SmallVector<Value> moreQueries(queries), moreKeys(keys);

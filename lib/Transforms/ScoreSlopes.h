@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The score of two structured vectors is a polynomial of the scores <a, b> of the leaves under
-// them. Its slope in one of these is a polynomial of them too, and so a score of structured vectors
-// again: that of <a, b>^3 is 3 <a, b>^2.
+// The score of two structured vectors is made of the scores <a, b> of the leaves under them, by
+// sums, products, powers and exponentials. Its slope in one of these is so, too, and a score of
+// structured vectors again: that of <a, b>^3 is 3 <a, b>^2, that of exp(<a, b>) is exp(<a, b>).
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_LIB_TRANSFORMS_SCORESLOPES_H

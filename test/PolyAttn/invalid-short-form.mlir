@@ -328,7 +328,7 @@ polyattn.attention @mask(q, k, v: seq[8]) {
 // -----
 
 polyattn.attention @normalizer(q, k, v: seq[8]) {
-  // expected-error@+2 {{expected `normalize` and none, sum(eps) or bias(number): a normalizer has no default}}
+  // expected-error@+2 {{expected `normalize` and none, sum(eps), bias(number) or softmax: a normalizer has no default}}
   return attend(q, k, v) causal
 }
 

@@ -37,7 +37,7 @@ polyattn.feature_map @block(%x: sym 2 block 3 [4]) {}
 
 // -----
 
-// expected-error@+1 {{expected a structure: `[width]`, `sym`, `pow` or `(`}}
+// expected-error@+1 {{expected a structure: `[width]`, `sym`, `pow`, `exp` or `(`}}
 polyattn.feature_map @structure_end(%x: [4] +) {}
 
 // -----
@@ -62,8 +62,18 @@ polyattn.feature_map @weight_large(%w: 4294967296x4294967296) {}
 
 // -----
 
-// expected-error@+1 {{unknown normalizer 'softmax'}}
-#n = #polyattn.normalizer<softmax>
+// expected-error@+1 {{unknown normalizer 'softmin'; did you mean 'softmax'?}}
+#n = #polyattn.normalizer<softmin>
+
+// -----
+
+// expected-error@+1 {{a normalizer `softmax` has no fields}}
+#n = #polyattn.normalizer<softmax, min_denom = 1.0>
+
+// -----
+
+// expected-error@+1 {{a normalizer `softmax` has no fields}}
+#n = #polyattn.normalizer<softmax, reduce = mean>
 
 // -----
 

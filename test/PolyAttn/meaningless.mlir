@@ -122,7 +122,7 @@ polyattn.attention @abs_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %aa = power %a {degree = 3, symmetric, abs} : [4]
   %bb = power %b {degree = 3, symmetric} : [4]
-  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %aa key %bb value %b causal normalize <none> : sym 3 [4], sym 3 [4], [4]
   return %o : [4]
 }
@@ -138,7 +138,7 @@ polyattn.attention @abs_other_term(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
   %pb = power %b {degree = 1} : [4]
   %s = concat %aa, %pa : pow 1 [4], pow 1 [4]
   %t = concat %pb, %bb : pow 1 [4], pow 1 [4]
-  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %s key %t value %b causal normalize <none>
     : pow 1 [4] + pow 1 [4], pow 1 [4] + pow 1 [4], [4]
   return %o : [4]
@@ -151,7 +151,7 @@ polyattn.attention @abs_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) 
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %aa = power %a {degree = 1, abs} : [4]
   %bb = power %b {degree = 1} : [4]
-  // expected-error@+1 {{C14: local query and key must take |score| and `relative` at the same places}}
+  // expected-error@+1 {{C14: local query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %bb key %bb value %b local %aa, %bb causal normalize <none> {block = 4}
     : pow 1 [4], pow 1 [4], [4], pow 1 [4], pow 1 [4]
   return %o : [4]
@@ -218,7 +218,7 @@ polyattn.attention @relative_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x
   %one = constant {value = 1.0, width = 1}
   %x = tensor %r, %a : [1], [4]
   %y = tensor %one, %b : [1], [4]
-  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %x key %y value %b causal normalize <none> : [1] x [4], [1] x [4], [4]
   return %o : [4]
 }
@@ -231,7 +231,7 @@ polyattn.attention @relative_other_table(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8
   %d = read %u : tensor<?x8xf32> -> 8
   %r = relative %c {beyond = last} : 8
   %s = relative %d {beyond = last} : 8
-  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %r key %s value %a causal normalize <none> : [1], [1], [4]
   return %o : [4]
 }
@@ -243,7 +243,7 @@ polyattn.attention @relative_other_end(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf
   %c = read %t : tensor<?x8xf32> -> 8
   %r = relative %c {beyond = last} : 8
   %s = relative %c {beyond = zero} : 8
-  // expected-error@+1 {{C14: query and key must take |score| and `relative` at the same places}}
+  // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %r key %s value %a causal normalize <none> : [1], [1], [4]
   return %o : [4]
 }
@@ -367,4 +367,88 @@ polyattn.attention @one_row_applied(%q: tensor<?x?x?x1xf32>, %w: tensor<?x1x4xf3
   %p = apply @row(%q, %w) : tensor<?x?x?x1xf32>, tensor<?x1x4xf32> -> [4]
   %o = attend query %p key %p value %p causal normalize <none> : [4], [4], [4]
   return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @exponential_projected(%x: [4], %w: 1x4) {
+  %e = exp_score %x : [4]
+  // expected-error@+1 {{C14: takes the features of the exponential of a score, which has none}}
+  %y = project %e, %w : exp [4], 1x4
+  yield %y : [4]
+}
+
+// -----
+
+polyattn.attention @exponential_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x1x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %e = exp_score %a : [4]
+  // expected-error@+1 {{C9: the exponential of a score has no features and so no state}}
+  %o, %s = attend query %e key %e value %a causal normalize <none> {final_state} : exp [4], exp [4], [4]
+  return %o, %s : [4], tensor<?x?x1x4xf32>
+}
+
+// -----
+
+polyattn.attention @exponential_one_side(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = constant {value = 1.0, width = 1}
+  %e = exp_score %c : [1]
+  // expected-error@+1 {{C1: query and key have different structures, '!polyattn.feature<exp [1]>' and '!polyattn.feature<[1]>'}}
+  %o = attend query %e key %c value %a causal normalize <none> : exp [1], [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @window_empty(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C23: a window has at least one position, got 0}}
+  %o = attend query %a key %a value %a causal normalize <none> {window = 0} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @window_state(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C23: a window leaves out keys, which a state has}}
+  %o = attend query %a key %a value %a initial %s causal normalize <none> {window = 8} : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @window_local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C23: a window leaves out keys, which a state has}}
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {window = 8, block = 4} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @window_mean(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C23: a mean is over all keys of the mask, not over those of a window}}
+  %o = attend query %a key %a value %a causal normalize <none, reduce = mean> {window = 8} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @softmax_decay(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C24: a softmax has exponentials of scores, which have no features: it is not for states, local vectors or decays}}
+  %o = attend query %a key %a value %a causal normalize <softmax> {decay_factors = array<f64: 0.5>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @softmax_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x4x4xf32>, z: tensor<?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C24: a softmax has exponentials of scores, which have no features}}
+  %o, %s, %z = attend query %a key %a value %a causal normalize <softmax> {final_state} : [4], [4], [4]
+  return %o, %s, %z : [4], tensor<?x?x4x4xf32>, tensor<?x?x4xf32>
 }

@@ -97,6 +97,10 @@ bool Program::addProduct(Choices &choices, size_t x, int64_t maxFeatures) {
       y = vectors.size() - 1;
       both = nonNegative(x) && isLog;
     }
+    if (a.kind() != Structure::Kind::Exponential && choices.chance(3)) { // nor has this one
+      Structure exponential = Structure::exponential(a);
+      return add("exp_score", {x}, "", exponential, true);
+    }
     Structure product = Structure::tensorProduct({a, vectors[y].structure});
     return fits(product) && add("tensor", {x, y}, "", product, both);
   }

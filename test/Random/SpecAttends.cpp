@@ -42,7 +42,9 @@ void SpecWriter::decayOfFeatures(int64_t features) {
   types += ", " + gates.type;
 }
 
-std::string SpecWriter::normalizer(bool isSigned, bool hasStates) {
+std::string SpecWriter::normalizer(bool isSigned, bool hasStates, bool mayBeSoftmax) {
+  if (mayBeSoftmax && choices.chance(12))
+    return "softmax";
   int64_t kind = choices.below(4);
   if (kind < 2 || spec.sizes.heads == 0)
     return choices.chance(10) ? "none, reduce = mean" : "none";
@@ -185,17 +187,27 @@ void SpecWriter::attend() {
     attributes += "score_scale = " + number(scale) + ", ";
     isSigned |= scale < 0;
   }
-  std::string denominator = normalizer(isSigned, initial || final || featuresDecay);
+  bool hasStates = initial || final || featuresDecay;
+  bool mayLackState = !hasStates && !isLocal && chunks.empty();
+  bool hasDecay = llvm::StringRef(operands).contains(" decay ") ||
+                  llvm::StringRef(attributes).contains("decay_factors");
+  std::string denominator = normalizer(isSigned, hasStates, mayLackState && !hasDecay);
+  bool lacksState = denominator == "softmax";
+  if (mayLackState && !llvm::StringRef(denominator).contains("mean") && choices.chance(12)) {
+    attributes +=
+        "window = " + std::to_string(choices.oneOf({16, 1, 2, 33, 64, 65, 100, 300})) + " : i64, ";
+    lacksState = true;
+  }
   bool normalized = denominator.compare(0, 4, "none") != 0;
   if (initial)
     initialStates(both.key, value.structure.width(), normalized);
   if (final)
     attributes += "final_state, ";
-  if (outputs.empty() && isOrdered() && !featuresDecay && choices.chance(12))
+  if (outputs.empty() && isOrdered() && !featuresDecay && !lacksState && choices.chance(12))
     chunks = chunkwiseSchedule();
   if (!chunks.empty())
     attributes += chunks;
-  else if (!featuresDecay && choices.chance(20))
+  else if (!featuresDecay && !lacksState && choices.chance(20))
     attributes += schedule(features);
   attributes += grouping;
   if (grouping.empty() && !attributes.empty())

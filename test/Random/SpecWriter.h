@@ -86,7 +86,7 @@ private:
   void writeAttend();
   void decay();
   void decayOfFeatures(int64_t features);
-  std::string normalizer(bool isSigned, bool hasStates);
+  std::string normalizer(bool isSigned, bool hasStates, bool mayBeSoftmax);
   std::string schedule(int64_t features);
   std::string chunkwiseSchedule();
   void initialStates(const Value &key, int64_t valueWidth, bool normalized);

@@ -92,7 +92,7 @@ polyattn.attention @lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>) -> (o: t
 polyattn.attention @row_max(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %e = exp %a : [4]
-  // expected-error@+1 {{does not decode with `eps_mode = row_max`}}
+  // expected-error@+1 {{does not decode: with `eps_mode = row_max` the largest score of a row is not known from a state}}
   %o = attend query %e key %e value %a causal normalize <sum, eps = 1.0, eps_mode = row_max> : [4], [4], [4]
   return %o : [4]
 }
@@ -137,4 +137,22 @@ polyattn.attention @column(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32>, %s:
   %c = read %v : tensor<?x?x?x1xf32> -> [1]
   %o:2 = attend query %a key %a value %c initial %s causal normalize <none> {final_state} : [4], [4], [1], tensor<?x?x4xf32>
   return %o#0, %o#1 : [1], tensor<?x?x4x1xf32>
+}
+
+// -----
+
+polyattn.attention @softmax(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{does not decode: a softmax has exponentials of scores, which have no features}}
+  %o = attend query %a key %a value %a causal normalize <softmax> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{does not decode: a window leaves out keys, which a state has}}
+  %o = attend query %a key %a value %a causal normalize <none> {window = 8} : [4], [4], [4]
+  return %o : [4]
 }

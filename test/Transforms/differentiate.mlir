@@ -153,3 +153,32 @@ polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32
   %o = add %a, %b : [1], [1]
   return %o : [1]
 }
+
+// A softmax keeps the logarithm of its denominator. Its weights are exponentials of a score that has it
+// as a part, and the denominator's gradient is divided by nothing.
+// CHECK-LABEL: polyattn.attention @softmax__forward
+// CHECK-SAME:    o_factors: tensor<?x?x?x1xf32>
+// CHECK-LABEL: polyattn.attention @softmax__backward
+// CHECK-DAG:     [[DO:%.*]] = read %d_o
+// CHECK-DAG:     [[L:%.*]] = read %o_factors
+// CHECK-DAG:     [[O:%.*]] = read %o :
+// CHECK-DAG:     [[Q:%.*]] = read %q
+// CHECK-DAG:     [[K:%.*]] = read %k
+// CHECK:         [[DOO:%.*]] = hadamard [[DO]], [[O]]
+// CHECK:         [[SUM:%.*]] = sum [[DOO]]
+// CHECK:         [[DZ:%.*]] = scale [[SUM]] {factor = -1.0}
+// CHECK:         [[ONE:%.*]] = constant {value = 1.0, width = 1}
+// CHECK:         [[ROW:%.*]] = scale [[L]] {factor = -2.0}
+// CHECK:         [[QL:%.*]] = concat [[Q]], [[ROW]]
+// CHECK:         [[KL:%.*]] = concat [[K]], [[ONE]]
+// CHECK:         [[HALF:%.*]] = scale [[QL]] {factor = 0.5}
+// CHECK:         [[EQ:%.*]] = exp_score [[HALF]]
+// CHECK:         [[EK:%.*]] = exp_score [[KL]]
+// CHECK:         attend_backward query [[EQ]] leaves ([[Q]], [[ROW]]) key [[EK]] leaves ([[K]]) value {{.*}} gradient [[DO]], [[DZ]] causal {grouping = block, window = 9}
+polyattn.attention @softmax(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <softmax> {grouping = block, score_scale = 0.5, window = 9} : [8], [8], [4]
+  return %o : [4]
+}

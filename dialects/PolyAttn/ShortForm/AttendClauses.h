@@ -25,6 +25,7 @@ struct AttendClause {
 inline constexpr AttendClause kAttendClauses[] = {
     {"local", AttendClause::Kind::Local, 3},
     {"block", AttendClause::Kind::Whole},
+    {"window", AttendClause::Kind::Whole},
     {"decay", AttendClause::Kind::Tensor, 5},
     {"decay_factors", AttendClause::Kind::Factors},
     {"gate_heads", AttendClause::Kind::Word},

@@ -100,12 +100,12 @@ ParseResult AttendReader::readMask() {
   return success();
 }
 
-/// `normalize` (`none` | `sum` | `bias`) (`(` fields `)`)?
+/// `normalize` (`none` | `sum` | `bias` | `softmax`) (`(` fields `)`)?
 ParseResult AttendReader::readNormalizer() {
   if (failed(parser.parseOptionalKeyword("normalize")))
     return errorAt(parser, parser.getCurrentLocation())
-           << "expected `normalize` and none, sum(eps) or bias(number): a normalizer has no "
-              "default";
+           << "expected `normalize` and none, sum(eps), bias(number) or softmax: a normalizer has "
+              "no default";
   NormalizerReader reader(parser, [&](SMLoc loc) { return errorAt(parser, loc); });
   auto parseNumber = [&](double &number) { return readNumber(number); };
   bool isFirst = true;

@@ -7,9 +7,9 @@
 //
 // The score <phi(q), phi(k)> of structured features is computed from the inner products of a few
 // plain vectors, its leaves: a power of features has the power of their score, a tensor product the
-// product of the scores, a concatenation the sum. An expression says how, with leaves by their
-// numbers. It is data: the same one is evaluated on numbers, emitted as operations, and
-// differentiated, which gives what a change of each leaf does to the score.
+// product of the scores, a concatenation the sum, `exp_score` the exponential. An expression says
+// how, with leaves by their numbers. It is data: the same one is evaluated on numbers, emitted as
+// operations, and differentiated, which gives what a change of each leaf does to the score.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_FEATURES_SCOREEXPRESSION_H
@@ -25,13 +25,14 @@ namespace polyattn {
 class ScoreExpression {
 public:
   enum class Kind {
-    Leaf,      // the inner product of a pair of vectors
-    Number,    // a constant
-    Sum,       // of one or more parts
-    Product,   // of one or more parts
-    Power,     // x^n of the one part, n >= 0
-    Magnitude, // |x| of the one part
-    Sign,      // -1, 0 or 1: what the magnitude's derivative multiplies
+    Leaf,        // the inner product of a pair of vectors
+    Number,      // a constant
+    Sum,         // of one or more parts
+    Product,     // of one or more parts
+    Power,       // x^n of the one part, n >= 0
+    Magnitude,   // |x| of the one part
+    Sign,        // -1, 0 or 1: what the magnitude's derivative multiplies
+    Exponential, // exp(x) of the one part
   };
 
   static ScoreExpression leaf(int64_t index);
@@ -43,6 +44,7 @@ public:
   static ScoreExpression power(ScoreExpression base, int64_t exponent);
   static ScoreExpression magnitude(ScoreExpression x);
   static ScoreExpression sign(ScoreExpression x);
+  static ScoreExpression exponential(ScoreExpression x);
 
   Kind kind() const { return kind_; }
   llvm::ArrayRef<ScoreExpression> parts() const { return parts_; }
@@ -51,7 +53,8 @@ public:
   /// The value where leaf i is leaves[i].
   double evaluate(llvm::ArrayRef<double> leaves) const;
   /// Evaluates with the operations of `arithmetic`: constant(double), add, mul, power(T, int64_t),
-  /// magnitude and sign. They are called in one order, from left to right, operands first.
+  /// magnitude, sign and exponential. They are called in one order, from left to right, operands
+  /// first.
   template <typename T, typename Arithmetic>
   T evaluate(Arithmetic &arithmetic, llvm::ArrayRef<T> leaves) const;
 
@@ -102,6 +105,8 @@ T ScoreExpression::evaluate(Arithmetic &a, llvm::ArrayRef<T> leaves) const {
     return a.magnitude(part(0));
   case Kind::Sign:
     return a.sign(part(0));
+  case Kind::Exponential:
+    return a.exponential(part(0));
   }
   return leaves[0];
 }

@@ -31,6 +31,7 @@ public:
     SymmetricPower, // monomials i1 <= ... <= ip times sqrt(multinomial)
     TensorProduct,  // a (x) b (x) ..., all products, the last index fastest
     Concat,         // a (+) b (+) ...
+    Exponential,    // exp of the score of the one part: a score without features
   };
 
   /// A width that does not fit 62 bits is reported as this value.
@@ -43,15 +44,16 @@ public:
   static Structure symmetricPower(Structure base, int64_t degree, int64_t block = 1);
   static Structure tensorProduct(std::vector<Structure> parts);
   static Structure concat(std::vector<Structure> parts);
+  static Structure exponential(Structure exponent);
 
   Kind kind() const { return kind_; }
-  /// The number of features D, kHuge where it overflows.
+  /// The number of features D, kHuge where it overflows; 1 where a score has no features.
   int64_t width() const;
   /// The exponent of a power, 1 otherwise.
   int64_t degree() const { return degree_; }
   /// The block of a symmetric power, 1 otherwise.
   int64_t block() const { return block_; }
-  /// The base of a power, the operands of a product or a concatenation.
+  /// The base of a power, the exponent, the operands of a product or a concatenation.
   llvm::ArrayRef<Structure> parts() const { return parts_; }
 
   /// True where <phi(x), phi(y)> has a form that is cheaper than the features:
@@ -65,7 +67,7 @@ public:
   bool operator==(const Structure &other) const;
   bool operator!=(const Structure &other) const { return !(*this == other); }
 
-  /// `[32] x [32]`, `sym 2 [64]`, `[1] + [16] + sym 2 [16]`, ...
+  /// `[32] x [32]`, `sym 2 [64]`, `[1] + [16] + sym 2 [16]`, `exp [64]`, ...
   std::string str() const;
 
   /// A flat prefix code, for storage in a uniqued type.

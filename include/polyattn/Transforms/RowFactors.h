@@ -13,7 +13,8 @@ namespace polyattn {
 
 /// Lets an attention return, after its other results, the factors of each attend that has a
 /// denominator (`factors` of an attend): f32 [B, T, H, 2], the first of which is one over a row's
-/// denominator. Those that follow the row's largest score have none, and are left as they are.
+/// denominator. Those that follow the row's largest score have none, those of a softmax are never
+/// near zero: they are left as they are.
 void returnRowFactors(AttentionOp attention);
 
 } // namespace polyattn

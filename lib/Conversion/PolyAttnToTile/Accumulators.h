@@ -15,13 +15,15 @@ namespace polyattn {
 struct Accumulators {
   mlir::Value numerator;   // [C x dv]
   mlir::Value denominator; // [C x 1], null without a normalizer
-  mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it
+  mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it. The
+                           // exponents of a softmax are less by it
   /// [C x 1], sums of all pairs but those of rows with themselves, times a vector (attend,
   /// `products`); null where they are not asked for.
   mlir::Value products;
 };
 
-/// What a block's rows keep for their gradients (attend, `factors`), both [C x 1].
+/// What a block's rows keep for their gradients (attend, `factors`), both [C x 1]. Of a softmax the
+/// first one is the logarithm of the denominator, and the second one null.
 struct RowFactors {
   mlir::Value ofNumerator, ofDenominator;
 };

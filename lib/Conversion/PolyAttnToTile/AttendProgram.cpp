@@ -53,6 +53,8 @@ Accumulators AttendProgram::zeroAccumulators(TileBuilder &b) const {
     accumulators.denominator = b.constant(context.block, 1, 0);
   if (op.getNormalizer().needsRowMax())
     accumulators.largest = b.constant(context.block, 1, -std::numeric_limits<double>::infinity());
+  if (op.getNormalizer().isSoftmax())
+    accumulators.largest = b.constant(context.block, 1, kLeastScore);
   return accumulators;
 }
 
@@ -272,11 +274,10 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
       accumulators = throughState(b, queries, vectors, span, none);
     // A short call has all its pairs by scores.
     if (!usesState())
-      pairs.addBlocks(b, queries, b.index(0), context.frame.sequence.keys, /*local=*/false,
-                      BlockDecay(), none, accumulators);
+      pairs.addAll(b, queries, span, accumulators);
     else if (pairs.readsSegmentStart() && schedule.quadraticBelow)
-      pairs.addBlocks(b, queries, context.chunk->begin, context.chunk->end, /*local=*/false,
-                      BlockDecay(), none, accumulators);
+      pairs.addBlocks(b, queries, {context.chunk->begin, context.chunk->end}, BlockDecay(), none,
+                      accumulators);
     return accumulators;
   }
 

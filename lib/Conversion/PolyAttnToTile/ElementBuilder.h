@@ -35,6 +35,9 @@ public:
   Value magnitude(Value x) { return mlir::math::AbsFOp::create(*this, x); }
   /// -1, 0 or 1; 0 of NaN.
   Value sign(Value x);
+  Value exponential(Value x) { return mlir::math::ExpOp::create(*this, x); }
+  Value larger(Value a, Value b) { return select(less(a, b), b, a); }
+  Value smaller(Value a, Value b) { return select(less(b, a), b, a); }
   /// x^n by repeated squaring, n >= 0.
   Value power(Value x, int64_t n);
 };

@@ -147,16 +147,17 @@ void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
                         /*row_dim=*/1, /*col_dim=*/3);
 }
 
-/// Writes the two numbers of each row.
+/// Writes the numbers of each row.
 void KernelProgram::storeFactors(TileBuilder &b, const RowFactors &factors, Value tensor,
                                  const BlockSpan &span) {
   for (auto [i, column] : {std::pair{0, factors.ofNumerator}, {1, factors.ofDenominator}})
-    tile::StoreOp::create(b, column, tensor,
-                          ValueRange{context.frame.sequence.batch,
-                                     context.frame.sequence.rowOf(b, span.position),
-                                     context.frame.heads.ofRows(), b.index(i)},
-                          span.valid,
-                          /*row_dim=*/1, /*col_dim=*/-1);
+    if (column)
+      tile::StoreOp::create(b, column, tensor,
+                            ValueRange{context.frame.sequence.batch,
+                                       context.frame.sequence.rowOf(b, span.position),
+                                       context.frame.heads.ofRows(), b.index(i)},
+                            span.valid,
+                            /*row_dim=*/1, /*col_dim=*/-1);
 }
 
 /// They are stored as they come (StatesInRows.cpp).

@@ -113,7 +113,8 @@ Value RowNormalizer::factorsOfScores(TileBuilder &b, const RowScores &rows, Valu
 }
 
 /// The number of the call's keys that each row sees, [C x 1], or where it is the same one [1 x 1].
-static Value visibleKeys(TileBuilder &b, const ProgramContext &context, const BlockSpan &span) {
+static Value visibleKeys(TileBuilder &b, AttendOp op, const ProgramContext &context,
+                         const BlockSpan &span) {
   auto positions = [&](Value first) -> Value {
     return b.transpose(
         tile::IotaOp::create(b, b.tileType(1, context.block), context.share->rowOfCall(b, first)));
@@ -121,6 +122,12 @@ static Value visibleKeys(TileBuilder &b, const ProgramContext &context, const Bl
   if (context.mask == Mask::Causal)
     return positions(b.addIndex(span.position, b.index(1)));
   Value all = tile::IotaOp::create(b, b.tileType(1, 1), context.frame.sequence.keys);
+  if (context.mask == Mask::Full && op.getWindow())
+    return b.map({positions(span.position), all}, [&](ElementBuilder &e, ValueRange in) {
+      Value window = e.constant(double(*op.getWindow()));
+      Value first = e.larger(e.add(e.sub(in[0], window), e.constant(1)), e.constant(0));
+      return e.sub(e.smaller(e.add(in[0], window), in[1]), first);
+    });
   if (context.mask == Mask::Full)
     return all;
   return b.sub(all, positions(span.position));
@@ -140,12 +147,18 @@ Value polyattn::normalize(TileBuilder &b, AttendOp op, const ProgramContext &con
   RowScores rows;
   rows.sum = accumulators.denominator;
   if (mean || !context.isOrdered())
-    rows.keys = visibleKeys(b, context, span);
-  rows.largest = accumulators.largest;
+    rows.keys = visibleKeys(b, op, context, span);
+  if (op.getNormalizer().needsRowMax())
+    rows.largest = accumulators.largest;
   if (rowFactors && normalizer.hasSlope())
     rows.total = normalizer.totals(b, rows);
   Value factors = normalizer.factors(b, rows);
-  if (rowFactors) {
+  if (rowFactors && op.getNormalizer().isSoftmax()) {
+    rowFactors->ofNumerator =
+        b.map({accumulators.largest, rows.sum}, [](ElementBuilder &e, ValueRange in) {
+          return e.add(in[0], math::LogOp::create(e, in[1]));
+        });
+  } else if (rowFactors) {
     // Where all rows see the same number of keys it is one factor.
     Value ofRows = b.typeOf(factors).getRows() == context.block
                        ? factors

@@ -13,6 +13,11 @@
 using namespace mlir;
 using namespace polyattn;
 
+/// The position `length` before another one, or the first one.
+static Value before(TileBuilder &b, Value position, Value length) {
+  return b.subIndex(position, b.minIndex(position, length));
+}
+
 /// A pair of blocks, by the lags of its diagonals. With `of_keys` rows are keys, and lags go the
 /// other way; so do distances under the anticausal mask.
 struct PairProgram::Diagonals {
@@ -42,10 +47,14 @@ struct PairProgram::Diagonals {
   bool hasBothSides(const LagTable &lags) {
     return pairs.op.getMask() == Mask::Full && !lags.isTwoSided;
   }
+  /// Those of the rows, [R x 1], and of the columns, [1 x C], from the first column on.
+  std::pair<Value, Value> positions() {
+    Value row = b.transpose(tile::IotaOp::create(b, b.tileType(1, rows), distance));
+    return {row, tile::IotaOp::create(b, b.tileType(1, columns), b.index(0))};
+  }
   /// `behind` where the row is before the column, `before` elsewhere.
   Value choose(Value before, Value behind) {
-    Value row = b.transpose(tile::IotaOp::create(b, b.tileType(1, rows), distance));
-    Value column = tile::IotaOp::create(b, b.tileType(1, columns), b.index(0));
+    auto [row, column] = positions();
     return b.map({before, behind, row, column}, [](ElementBuilder &e, ValueRange in) {
       return e.select(e.less(in[2], in[3]), in[1], in[0]);
     });
@@ -68,8 +77,8 @@ Value PairProgram::lagScores(TileBuilder &b, RelativeOp relative, const VectorPr
 }
 
 /// Adds scores to those of their lags. Rows and columns past the end are no pairs.
-void PairProgram::addByLag(TileBuilder &b, Value scores, const VectorProgram &queries,
-                           const VectorProgram &keys) {
+void PairProgram::addByLag(TileBuilder &b, Value scores, const Meeting &meeting) {
+  const VectorProgram &queries = meeting.queries, &keys = meeting.keys;
   Diagonals pair(*this, b, queries, keys);
   LagRows lags = LagRows::of(op, op.getLagSlope().getLags());
   auto count = [&](Value number) -> Value {
@@ -97,38 +106,95 @@ void PairProgram::addByLag(TileBuilder &b, Value scores, const VectorProgram &qu
   add(pair.choose(none, scores), /*transposed=*/true);
 }
 
-Value PairProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
-                          tile::Triangle triangle, const PairDecay &decay) {
+/// kappa of two blocks, which may be any number outside of the triangle.
+Value PairProgram::scores(TileBuilder &b, const Meeting &meeting) {
   auto lags = [&](RelativeOp relative, const VectorProgram &queries, const VectorProgram &keys) {
     return lagScores(b, relative, queries, keys);
   };
-  return buildScores(b, local ? op.getLocalQuery() : op.getQuery(),
-                     local ? op.getLocalKey() : op.getKey(), queries, keys, lags, op.scoreScale(),
-                     triangle, decay);
+  return buildScores(b, meeting.local ? op.getLocalQuery() : op.getQuery(),
+                     meeting.local ? op.getLocalKey() : op.getKey(), meeting.queries, meeting.keys,
+                     lags, op.scoreScale(), meeting.triangle);
+}
+
+/// `scores` where a pair is inside of the window, `otherwise` elsewhere.
+Value PairProgram::inWindow(TileBuilder &b, Value scores, const Meeting &meeting,
+                            double otherwise) {
+  Diagonals pair(*this, b, meeting.queries, meeting.keys);
+  double window = double(*op.getWindow());
+  auto [row, column] = pair.positions();
+  return b.map({scores, row, column}, [&](ElementBuilder &e, ValueRange in) {
+    Value lag = e.magnitude(e.sub(in[1], in[2]));
+    return e.select(e.less(lag, e.constant(window)), in[0], e.constant(otherwise));
+  });
+}
+
+/// The mask chooses, it does not multiply: what is left out may be infinite.
+Value PairProgram::masked(TileBuilder &b, Value weights, const Meeting &meeting) {
+  if (meeting.triangle != tile::Triangle::None)
+    weights = tile::CausalMaskOp::create(b, weights.getType(), weights,
+                                         /*upper=*/meeting.triangle == tile::Triangle::Upper);
+  return meeting.crossesWindow ? inWindow(b, weights, meeting, /*otherwise=*/0) : weights;
+}
+
+/// The scores times their decay, zero where a pair is left out.
+Value PairProgram::weights(TileBuilder &b, const Meeting &meeting, Value scores,
+                           const PairDecay &decay) {
+  return masked(b, decay ? decay.apply(b, scores) : scores, meeting);
 }
 
 /// O += P V, Z += P 1.
-void PairProgram::add(TileBuilder &b, Accumulators &accumulators, Value scores, Value values,
-                      tile::Triangle triangle, Value bound) {
-  accumulators.numerator = b.dot(scores, values, accumulators.numerator, /*lhsTransposed=*/false,
-                                 tile::Triangle::None, triangle, bound);
+void PairProgram::add(TileBuilder &b, Accumulators &accumulators, const Meeting &meeting,
+                      Value weights, Value values) {
+  accumulators.numerator = b.dot(weights, values, accumulators.numerator, /*lhsTransposed=*/false,
+                                 tile::Triangle::None, meeting.triangle, meeting.bound);
   if (accumulators.denominator)
     accumulators.denominator =
-        b.add(accumulators.denominator, b.reduceColumns(scores, bound, triangle));
-  if (accumulators.largest) {
-    Value largest = b.reduceColumns(scores, bound, triangle, tile::ReduceKind::Max);
-    accumulators.largest =
-        b.map({accumulators.largest, largest}, [](ElementBuilder &e, ValueRange in) {
-          return e.select(e.less(in[0], in[1]), in[1], in[0]);
-        });
-  }
+        b.add(accumulators.denominator, b.reduceColumns(weights, meeting.bound, meeting.triangle));
 }
 
-void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, Value to,
-                            bool local, const BlockDecay &blockDecay, Value &between,
-                            Accumulators &accumulators, KeySource source) {
-  prepareScores(local ? op.getLocalQuery() : op.getQuery(), local ? op.getLocalKey() : op.getKey(),
-                queries);
+static Value largerOf(TileBuilder &b, Value x, Value y) {
+  return b.map({x, y}, [](ElementBuilder &e, ValueRange in) { return e.larger(in[0], in[1]); });
+}
+
+static Value expOfDifference(TileBuilder &b, Value x, Value y) {
+  return b.map({x, y},
+               [](ElementBuilder &e, ValueRange in) { return e.exponential(e.sub(in[0], in[1])); });
+}
+
+/// The same with P = exp(scores - m), m the largest score that a row has met. What it has gathered
+/// so far follows where m grows (Milakov and Gimelshein 2018, algorithm 3).
+void PairProgram::addSoftmax(TileBuilder &b, Accumulators &accumulators, const Meeting &meeting,
+                             Value scores, Value values) {
+  Value seen = meeting.crossesWindow ? inWindow(b, scores, meeting, kLeastScore) : scores;
+  Value before = accumulators.largest;
+  accumulators.largest = largerOf(
+      b, before, b.reduceColumns(seen, meeting.bound, meeting.triangle, tile::ReduceKind::Max));
+  Value growth = expOfDifference(b, before, accumulators.largest);
+  accumulators.numerator = b.mul(accumulators.numerator, growth);
+  accumulators.denominator = b.mul(accumulators.denominator, growth);
+  Value weights = masked(b, expOfDifference(b, scores, accumulators.largest), meeting);
+  add(b, accumulators, meeting, weights, values);
+}
+
+void PairProgram::addMeeting(TileBuilder &b, Accumulators &accumulators, const Meeting &meeting,
+                             Value scores, Value values, const PairDecay &decay) {
+  if (isSoftmax())
+    return addSoftmax(b, accumulators, meeting, scores, values);
+  Value weights = this->weights(b, meeting, scores, decay);
+  if (op.getLagSlope())
+    return addByLag(b, weights, meeting);
+  add(b, accumulators, meeting, weights, values);
+  if (accumulators.largest)
+    accumulators.largest =
+        largerOf(b, accumulators.largest,
+                 b.reduceColumns(weights, meeting.bound, meeting.triangle, tile::ReduceKind::Max));
+}
+
+void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlocks &blocks,
+                            const BlockDecay &blockDecay, Value &between,
+                            Accumulators &accumulators) {
+  prepareScores(blocks.local ? op.getLocalQuery() : op.getQuery(),
+                blocks.local ? op.getLocalKey() : op.getKey(), queries);
   auto partsOf = [](Accumulators &accumulators, Value &between) {
     SmallVector<Value *> parts;
     for (Value *part :
@@ -148,22 +214,22 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, 
 
   // The last block is shorter where a run is no multiple of the block, as where another attend asks
   // for shorter blocks, and where the cache holds part of a run.
-  bool isRagged = source == KeySource::Cached || (!local && context.run % context.block != 0);
+  bool isRagged =
+      blocks.source == KeySource::Cached || (!blocks.local && context.run % context.block != 0);
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
-  Sweep sweep{from, to, context.blockOf(source),
+  Sweep sweep{blocks.from, blocks.to, context.blockOf(blocks.source),
               isCausal ? Direction::Backwards : Direction::Forwards, isCausal && !isRagged};
   auto perBlock = [&](const BlockSpan &span, ValueRange in) {
     Accumulators inner = accumulators;
     Value distance = between;
     unpack(in, inner, distance);
-    Value bound = sweep.isWhole ? Value() : span.valid;
-    VectorProgram keys = context.keyVectors(b, span.position, span.valid, source);
+    VectorProgram keys = context.keyVectors(b, span.position, span.valid, blocks.source);
     Value values = op.getLagSlope() ? Value() : keys.rowMajor(op.getValue());
     PairDecay pair;
     if (blockDecay) {
-      BlockDecay theirs = gates.inBlock(b, span.position, span.valid, source);
+      BlockDecay theirs = gates.inBlock(b, span.position, span.valid, blocks.source);
       // All that lies between: the gates after the key, those of blocks, those up to the query.
       // Where the key comes later the gates after the query, those of blocks, those up to the key.
       pair.query.high = isCausal ? blockDecay.upToColumn(b) : blockDecay.afterColumn(b);
@@ -173,37 +239,87 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, 
       });
       distance = b.add(distance, theirs.total(b));
     }
-    Value weights = scores(b, queries, keys, local, tile::Triangle::None, pair);
-    if (op.getLagSlope())
-      addByLag(b, weights, queries, keys);
-    else
-      add(b, inner, weights, values, tile::Triangle::None, bound);
+    Meeting meeting{queries,
+                    keys,
+                    blocks.local,
+                    tile::Triangle::None,
+                    blocks.crossesWindow,
+                    sweep.isWhole ? Value() : span.valid};
+    addMeeting(b, inner, meeting, scores(b, meeting), values, pair);
     return TileBuilder::Values(pack(inner, distance));
   };
   unpack(sweep.forBlocks(b, carried, perBlock), accumulators, between);
 }
 
+void PairProgram::addAll(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
+                         Accumulators &accumulators) {
+  Value keys = context.frame.sequence.keys, none;
+  KeyBlocks all{b.index(0), keys};
+  if (op.getWindow()) {
+    // Where the keys of a window begin and end inside of blocks.
+    Value reach = b.index(reachOfWindow().blocks * context.block);
+    all.from = b.minIndex(before(b, span.position, reach), keys);
+    Value length = b.index(context.block);
+    all.to = b.minIndex(b.addIndex(b.addIndex(span.position, length), reach), keys);
+    all.crossesWindow = true;
+  }
+  addBlocks(b, queries, all, BlockDecay(), none, accumulators);
+}
+
 /// The pairs of a block, those of rows with themselves last: the sums without them are multiplied
 /// by the rows' vectors first.
-void PairProgram::addDiagonalWithProducts(TileBuilder &b, VectorProgram &queries,
-                                          Accumulators &accumulators, Value scores, Value values,
-                                          Value bound) {
+void PairProgram::addDiagonalWithProducts(TileBuilder &b, Accumulators &accumulators,
+                                          const Meeting &meeting, Value weights, Value values) {
   Value columns = tile::IotaOp::create(b, b.tileType(1, context.block), b.index(0));
   Value rows = b.transpose(columns);
   auto where = [&](bool own) {
-    return b.map({scores, rows, columns}, [&](ElementBuilder &e, ValueRange in) {
+    return b.map({weights, rows, columns}, [&](ElementBuilder &e, ValueRange in) {
       Value differ = arith::CmpFOp::create(e, arith::CmpFPredicate::ONE, in[1], in[2]);
       Value zero = e.constant(0);
       return own ? e.select(differ, zero, in[0]) : e.select(differ, in[0], zero);
     });
   };
-  add(b, accumulators, where(/*own=*/false), values, context.triangle(), bound);
+  add(b, accumulators, meeting, where(/*own=*/false), values);
   accumulators.products =
-      b.reduceColumns(b.mul(accumulators.numerator, queries.rowMajor(op.getProducts())));
+      b.reduceColumns(b.mul(accumulators.numerator, meeting.queries.rowMajor(op.getProducts())));
   if (op.getOutput().use_empty())
     return;
   Value own = b.reduceColumns(where(/*own=*/true));
   accumulators.numerator = b.add(accumulators.numerator, b.mul(values, own));
+}
+
+/// Blocks that a window has on one side of a block of queries.
+WindowReach PairProgram::reachOfWindow() {
+  auto window = int64_t(*op.getWindow());
+  return {std::max<int64_t>(window / context.block - 1, 0),
+          (window + context.block - 2) / context.block};
+}
+
+/// Pairs with blocks that lie behind the block at hand, away from its end of the call.
+void PairProgram::addBehind(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
+                            const BlockDecay &blockDecay, Value &between,
+                            Accumulators &accumulators) {
+  bool isForwards = context.isForwards();
+  Value near = isForwards ? span.position : b.addIndex(span.position, span.valid);
+  auto addTo = [&](Value far, bool crossesWindow) {
+    KeyBlocks blocks{isForwards ? far : near, isForwards ? near : far};
+    blocks.crossesWindow = crossesWindow;
+    addBlocks(b, queries, blocks, blockDecay, between, accumulators);
+    near = far;
+  };
+  Value end = isForwards ? b.index(0) : context.frame.sequence.keys;
+  if (!op.getWindow())
+    return addTo(end, /*crossesWindow=*/false);
+  WindowReach reach = reachOfWindow();
+  auto behind = [&](int64_t blocks) {
+    Value length = b.index(blocks * context.block);
+    return isForwards ? before(b, span.position, length)
+                      : b.minIndex(b.addIndex(b.addIndex(span.position, span.valid), length), end);
+  };
+  if (reach.wholeBlocks)
+    addTo(behind(reach.wholeBlocks), /*crossesWindow=*/false);
+  if (reach.blocks > reach.wholeBlocks)
+    addTo(behind(reach.blocks), /*crossesWindow=*/true);
 }
 
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
@@ -216,31 +332,38 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
   Value begin = context.isForwards() ? span.position : b.addIndex(span.position, span.valid);
   Value end = !hasRun ? begin : context.isForwards() ? span.start : span.end;
   auto addBetween = [&](Value near, Value far, bool local) {
-    addBlocks(b, queries, context.isForwards() ? far : near, context.isForwards() ? near : far,
-              local, blockDecay, between, accumulators);
+    KeyBlocks blocks{context.isForwards() ? far : near, context.isForwards() ? near : far, local};
+    addBlocks(b, queries, blocks, blockDecay, between, accumulators);
   };
   if (hasRun && !span.isOnly)
     addBetween(begin, end, /*local=*/true);
-  if (span.cached)
-    addBlocks(b, queries, b.index(0), span.cached, /*local=*/true, blockDecay, between,
-              accumulators, KeySource::Cached);
+  if (span.cached) {
+    KeyBlocks cached{b.index(0), span.cached, /*local=*/true};
+    cached.source = KeySource::Cached;
+    addBlocks(b, queries, cached, blockDecay, between, accumulators);
+  }
   if (readsSegmentStart())
     addBetween(end, context.isForwards() ? context.chunk->begin : context.chunk->end,
                /*local=*/false);
-  else if (!usesState && !span.isOnly)
+  else if (!usesState && !span.isOnly && hasRun)
     addBetween(end, context.isForwards() ? b.index(0) : context.frame.sequence.keys,
                /*local=*/false);
-  PairDecay pairs = blockDecay.pairs(context.direction());
-  diagonal = diagonal ? decayAndMask(b, diagonal, context.triangle(), pairs)
-                      : scores(b, queries, keys, isLocal(), context.triangle(), pairs);
+  else if (!usesState && !span.isOnly)
+    addBehind(b, queries, span, blockDecay, between, accumulators);
   // Before the diagonal there is no key past the end.
-  Value bound = context.isForwards() ? Value() : span.valid;
-  if (op.getLagSlope())
-    addByLag(b, diagonal, queries, keys);
-  else if (op.getProducts())
-    addDiagonalWithProducts(b, queries, accumulators, diagonal, values, bound);
+  Meeting own{queries,
+              keys,
+              isLocal(),
+              context.triangle(),
+              op.getWindow() && int64_t(*op.getWindow()) < context.block,
+              context.isForwards() ? Value() : span.valid};
+  if (!diagonal)
+    diagonal = scores(b, own);
+  PairDecay decay = blockDecay.pairs(context.direction());
+  if (op.getProducts())
+    addDiagonalWithProducts(b, accumulators, own, weights(b, own, diagonal, decay), values);
   else
-    add(b, accumulators, diagonal, values, context.triangle(), bound);
+    addMeeting(b, accumulators, own, diagonal, values, decay);
 }
 
 /// Prepares scores inside of a block, for what comes before they are computed.

@@ -10,8 +10,26 @@
 #include "Accumulators.h"
 #include "Gates.h"
 #include "ProgramContext.h"
+#include <limits>
 
 namespace polyattn {
+
+/// Blocks of keys in [from, to), the nearest one first, or all keys.
+struct KeyBlocks {
+  mlir::Value from, to;       // index
+  bool local = false;         // with scores of local vectors
+  bool crossesWindow = false; // some of their pairs may be outside of it
+  KeySource source = KeySource::Call;
+};
+
+/// How many blocks a window has on one side of a block, and the nearest ones that it has as a
+/// whole.
+struct WindowReach {
+  int64_t wholeBlocks, blocks;
+};
+
+/// Less than all scores of a softmax, before a row has met one.
+inline constexpr double kLeastScore = std::numeric_limits<float>::lowest();
 
 /// The pairs of an attend that are seen through scores: those inside of a block, with blocks of its
 /// run or segment, or with all keys.
@@ -29,26 +47,46 @@ public:
   void addNear(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
                mlir::Value values, mlir::Value diagonal, const BlockSpan &span,
                const BlockDecay &decay, Accumulators &accumulators);
-  /// Pairs with the blocks of keys in [from, to), the nearest one first, or with all keys.
-  void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
-                 bool local, const BlockDecay &decay, mlir::Value &between,
-                 Accumulators &accumulators, KeySource source = KeySource::Call);
+  /// Pairs with blocks of keys, of which `between` adds up the decays.
+  void addBlocks(TileBuilder &builder, VectorProgram &queries, const KeyBlocks &blocks,
+                 const BlockDecay &decay, mlir::Value &between, Accumulators &accumulators);
+  /// Pairs with all keys, or with those of the window, under a mask without an order.
+  void addAll(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
+              Accumulators &accumulators);
   /// Prepares scores inside of a block, for what comes before they are computed.
   void prepare(VectorProgram &queries);
 
 private:
   struct Diagonals;
+  /// Two blocks whose pairs are at hand, and which of these are left out.
+  struct Meeting {
+    VectorProgram &queries, &keys;
+    bool local;
+    tile::Triangle triangle = tile::Triangle::None; // of a block with itself
+    bool crossesWindow = false;
+    mlir::Value bound = {}; // index: how many keys there are; null where there are all
+  };
+  bool isSoftmax() const { return op.getNormalizer().isSoftmax(); }
   mlir::Value lagScores(TileBuilder &builder, RelativeOp relative, const VectorProgram &queries,
                         const VectorProgram &keys);
-  void addByLag(TileBuilder &builder, mlir::Value scores, const VectorProgram &queries,
-                const VectorProgram &keys);
-  mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
-                     tile::Triangle triangle, const PairDecay &decay);
-  void add(TileBuilder &builder, Accumulators &accumulators, mlir::Value scores, mlir::Value values,
-           tile::Triangle triangle, mlir::Value bound);
-  void addDiagonalWithProducts(TileBuilder &builder, VectorProgram &queries,
-                               Accumulators &accumulators, mlir::Value scores, mlir::Value values,
-                               mlir::Value bound);
+  void addByLag(TileBuilder &builder, mlir::Value scores, const Meeting &meeting);
+  mlir::Value inWindow(TileBuilder &builder, mlir::Value scores, const Meeting &meeting,
+                       double otherwise);
+  mlir::Value masked(TileBuilder &builder, mlir::Value weights, const Meeting &meeting);
+  mlir::Value scores(TileBuilder &builder, const Meeting &meeting);
+  mlir::Value weights(TileBuilder &builder, const Meeting &meeting, mlir::Value scores,
+                      const PairDecay &decay);
+  void add(TileBuilder &builder, Accumulators &accumulators, const Meeting &meeting,
+           mlir::Value weights, mlir::Value values);
+  void addSoftmax(TileBuilder &builder, Accumulators &accumulators, const Meeting &meeting,
+                  mlir::Value scores, mlir::Value values);
+  void addMeeting(TileBuilder &builder, Accumulators &accumulators, const Meeting &meeting,
+                  mlir::Value scores, mlir::Value values, const PairDecay &decay);
+  void addDiagonalWithProducts(TileBuilder &builder, Accumulators &accumulators,
+                               const Meeting &meeting, mlir::Value weights, mlir::Value values);
+  WindowReach reachOfWindow();
+  void addBehind(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
+                 const BlockDecay &decay, mlir::Value &between, Accumulators &accumulators);
 
   mutable AttendOp op; // its accessors are not const
   bool usesState;

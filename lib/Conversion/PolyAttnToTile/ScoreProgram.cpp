@@ -67,6 +67,9 @@ ScoreExpression Score::unscaled(Value query, Value key) {
       base = ScoreExpression::magnitude(base);
     return ScoreExpression::power(base, powerQ.getDegree());
   }
+  auto exponentQ = dyn_cast<ExpScoreOp>(q), exponentK = dyn_cast<ExpScoreOp>(k);
+  if (exponentQ && exponentK)
+    return ScoreExpression::exponential(read(exponentQ.getInput(), exponentK.getInput()));
   bool products = isa<TensorOp>(q) && isa<TensorOp>(k);
   bool sums = isa<ConcatOp>(q) && isa<ConcatOp>(k) &&
               llvm::equal(q->getOperandTypes(), k->getOperandTypes());
@@ -86,17 +89,6 @@ ScoreExpression Score::leaf(Value query, Value key) {
   return ScoreExpression::leaf(index);
 }
 
-Value polyattn::decayAndMask(TileBuilder &b, Value scores, tile::Triangle triangle,
-                             const PairDecay &decay) {
-  if (decay)
-    scores = decay.apply(b, scores);
-  // The mask chooses, it does not multiply: outside of the triangle exp may be infinite.
-  if (triangle != tile::Triangle::None)
-    scores = tile::CausalMaskOp::create(b, scores.getType(), scores,
-                                        /*upper=*/triangle == tile::Triangle::Upper);
-  return scores;
-}
-
 void polyattn::prepareScores(Value query, Value key, VectorProgram &queries) {
   for (auto [q, k] : Score(query, key).leaves)
     if (!q.getDefiningOp<RelativeOp>())
@@ -105,7 +97,7 @@ void polyattn::prepareScores(Value query, Value key, VectorProgram &queries) {
 
 Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgram &queries,
                             VectorProgram &keys, LagScores lags, double factor,
-                            tile::Triangle triangle, const PairDecay &decay) {
+                            tile::Triangle triangle) {
   Score score(query, key);
   SmallVector<Value> inputs;
   for (auto [q, k] : score.leaves) {
@@ -118,10 +110,9 @@ Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgra
   }
   if (inputs.empty()) // a constant score
     inputs.push_back(b.constant(queries.getColumns(), keys.getColumns(), 0));
-  Value scores = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
+  return b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
     SmallVector<Value> products(in);
     Value result = score.expression.evaluate<Value>(e, products);
     return factor == 1 ? result : e.mul(result, e.constant(factor));
   });
-  return decayAndMask(b, scores, triangle, decay);
 }

@@ -7,7 +7,6 @@
 #ifndef POLYATTN_CONVERSION_SCOREPROGRAM_H
 #define POLYATTN_CONVERSION_SCOREPROGRAM_H
 
-#include "BlockDecay.h"
 #include "VectorProgram.h"
 
 namespace polyattn {
@@ -21,14 +20,10 @@ void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
 
 /// kappa(q_i, k_j) times `factor` for a block of queries and one of keys, in its score
 /// form: one dot for each pair of leaves and a polynomial of them. Outside of the triangle, where
-/// there is one, nothing is computed and the scores are zero.
+/// there is one, the scores are not computed and may be any number.
 mlir::Value buildScores(TileBuilder &builder, mlir::Value query, mlir::Value key,
                         VectorProgram &queries, VectorProgram &keys, LagScores lags, double factor,
-                        tile::Triangle triangle, const PairDecay &decay);
-
-/// A tile of scores that is already there, times the decay, zero outside of the triangle.
-mlir::Value decayAndMask(TileBuilder &builder, mlir::Value scores, tile::Triangle triangle,
-                         const PairDecay &decay);
+                        tile::Triangle triangle);
 
 } // namespace polyattn
 

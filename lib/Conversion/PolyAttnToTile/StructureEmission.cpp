@@ -84,4 +84,7 @@ static Value expanded(VectorProgram &program, Value vector) {
 
 Value polyattn::emit(VectorProgram &program, TensorOp op) { return expanded(program, op); }
 Value polyattn::emit(VectorProgram &program, PowerOp op) { return expanded(program, op); }
+Value polyattn::emit(VectorProgram &, ExpScoreOp) {
+  llvm_unreachable("the exponential of a score has no vector (attend, C14)");
+}
 Value polyattn::emit(VectorProgram &program, ConcatOp op) { return expanded(program, op); }

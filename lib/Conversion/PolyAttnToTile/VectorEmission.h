@@ -24,6 +24,7 @@ mlir::Value emit(VectorProgram &program, ScatterOp op);
 mlir::Value emit(VectorProgram &program, TriuOp op);
 mlir::Value emit(VectorProgram &program, TensorOp op);
 mlir::Value emit(VectorProgram &program, PowerOp op);
+mlir::Value emit(VectorProgram &program, ExpScoreOp op);
 mlir::Value emit(VectorProgram &program, ConcatOp op);
 
 // NormEmission.cpp

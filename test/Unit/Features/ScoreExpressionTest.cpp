@@ -46,13 +46,15 @@ TEST(ScoreExpression, IsEvaluatedAsItsFormulaSays) {
   EXPECT_DOUBLE_EQ(Score::power(s(1), 0).evaluate({a, b}), 1);
   EXPECT_DOUBLE_EQ(Score::power(Score::magnitude(s(1)), 3).evaluate({a, b}), 1.3 * 1.3 * 1.3);
   EXPECT_DOUBLE_EQ(Score::sign(s(1)).evaluate({a, b}), -1);
+  EXPECT_DOUBLE_EQ(Score::exponential(s(1)).evaluate({a, b}), std::exp(b));
   EXPECT_DOUBLE_EQ(Score::sign(s(0)).evaluate({0, b}), 0);
 }
 
 TEST(ScoreExpression, IsTextThatPeopleRead) {
   Score score = Score::sum({Score::product({Score::power(Score::sum({s(0), n(1)}), 3), n(0.5)}),
-                            Score::power(Score::magnitude(s(1)), 3)});
-  EXPECT_EQ(score.str(), "(s0 + 1)^3 * 0.5 + |s1|^3");
+                            Score::power(Score::magnitude(s(1)), 3),
+                            Score::exponential(Score::sum({s(0), s(1)}))});
+  EXPECT_EQ(score.str(), "(s0 + 1)^3 * 0.5 + |s1|^3 + exp(s0 + s1)");
 }
 
 TEST(ScoreExpression, EqualTreesAreEqual) {
@@ -87,6 +89,7 @@ TEST(ScoreExpression, DerivativesAgreeWithDifferences) {
   expectDerivatives(Score::power(Score::sum({s(0), Score::product({s(1), n(-2)})}), 5), x);
   expectDerivatives(Score::power(Score::magnitude(Score::product({s(0), s(1)})), 3), x);
   expectDerivatives(Score::magnitude(s(1)), x);
+  expectDerivatives(Score::exponential(Score::product({s(0), s(1)})), x);
 }
 
 class RandomScores {
@@ -98,7 +101,7 @@ public:
   }
   double value() { return std::uniform_real_distribution<double>(-1.5, 1.5)(random); }
   Score score(int64_t leaves, int depth) {
-    switch (depth == 0 ? below(4) / 3 : below(6)) {
+    switch (depth == 0 ? below(4) / 3 : below(7)) {
     case 0:
       return s(below(leaves));
     case 1:
@@ -109,6 +112,8 @@ public:
       return Score::product(parts(leaves, depth));
     case 4:
       return Score::power(score(leaves, depth - 1), below(5));
+    case 5: // of numbers that stay small
+      return Score::exponential(Score::product({n(0.1), score(leaves, depth - 1)}));
     default:
       return Score::magnitude(score(leaves, depth - 1));
     }

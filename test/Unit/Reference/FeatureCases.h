@@ -35,6 +35,10 @@ inline constexpr FeatureCase kFeatureCases[] = {
     {"relative",
      "%r = relative %b {beyond = last, log} : 4\n%y = tensor %r, %x, %z : [1], [6], [6]",
      "[1] x [6] x [6]", 0},
+    {"exp_score",
+     "%l = scale %x {factor = 0.25} : [6]\n%e = exp_score %l : [6]\n%y = tensor %e, %z : exp [6], "
+     "[6]",
+     "exp [6] x [6]", 0},
     {"odd_power_of_magnitude", "%y = power %x {degree = 3, abs} : [6]", "pow 3 [6]", 0},
     {"even_power_of_magnitude", "%y = power %x {degree = 2, symmetric, abs} : [6]", "sym 2 [6]",
      21},

@@ -79,8 +79,7 @@ public:
   bool haveStates(int64_t mostFeatures) {
     bool have = true;
     derived->walk([&](AttendOp attend) {
-      have &= attend.getKey().getType().getWidth() <= mostFeatures &&
-              !lacksFeatures(attend.getQuery()) && attend.getNormalizer().allowsState();
+      have &= attend.getKey().getType().getWidth() <= mostFeatures && mayHaveState(attend);
     });
     return have;
   }
