@@ -27,6 +27,7 @@ static constexpr int64_t kFewestBatches = 12;
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
+  passes.addPass(createFindWindows());
   ChooseScheduleOptions schedule;
   schedule.l1Bytes = options.machine.l1Bytes;
   schedule.shortBlock = kShortBlock;

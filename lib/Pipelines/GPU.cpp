@@ -34,6 +34,7 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
 void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
+  passes.addPass(createFindWindows());
   passes.addPass(createBlockPowers());
   passes.addPass(mlir::createCSEPass());
   ChooseScheduleOptions schedule;

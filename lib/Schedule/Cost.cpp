@@ -10,6 +10,7 @@
 #include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Schedule/ContractedState.h"
+#include "polyattn/Schedule/Windows.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -148,9 +149,10 @@ static double pairsFrom(double reach, double rows, double columns) {
 /// The pairs that an attend's mask and window leave.
 static double visiblePairs(AttendOp attend, double queries, double keys) {
   double all = attend.isOrdered() ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
-  if (!attend.getWindow())
+  std::optional<int64_t> given = windowOf(attend);
+  if (!given)
     return all;
-  auto window = double(int64_t(*attend.getWindow()));
+  auto window = double(*given);
   if (attend.isOrdered())
     return all - pairsFrom(window, queries, queries);
   return all - pairsFrom(window, queries, keys) - pairsFrom(window, keys, queries);

@@ -9,6 +9,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def FindWindows : Pass<"polyattn-find-windows", "::mlir::ModuleOp"> {
+  let summary = "windows of attends whose tables of distances end";
+  let description = [{
+    A score by the distance of positions is zero where its table ends, with `beyond = zero`. So is a
+    product with it, a power of it, and a sum of such scores. An attend with such scores gets the
+    `window` that leaves out these pairs, or keeps its own one where that is shorter: time is then
+    linear in the length of the call. Means, softmax and `eps_mode = row_max` count pairs with the score 0,
+    and are left as they are.
+
+    Numeric contract: exact, but for pairs whose other factors are infinite.
+
+    ```mlir
+    %c = relative %table {beyond = zero} : 128
+    %cq = tensor %c, %q : [1], [64]
+    %ck = tensor %c, %k : [1], [64]
+    %o = attend query %cq key %ck value %v causal normalize <none> : [1] x [64], [1] x [64], [64]
+    ```
+    becomes
+    ```mlir
+    %o = attend query %cq key %ck value %v causal normalize <none> {window = 128}
+      : [1] x [64], [1] x [64], [64]
+    ```
+  }];
+}
+
 def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let summary = "symmetric powers in blocks, which a machine forms faster";
   let description = [{
