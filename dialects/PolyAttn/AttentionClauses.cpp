@@ -187,6 +187,13 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
     if (attend.getLocalQuery() && op.getBody().getOps<KeepOp>().empty())
       return attend.emitOpError("C8: with slots or lengths local vectors need the rows of their "
                                 "block, which reaches into the calls before: there is no `keep`");
+    if (attend.getWindow() && op.getSlots()) {
+      if (op.getBody().getOps<KeepOp>().empty())
+        return attend.emitOpError(
+            "C8: with slots a window needs the rows of the calls before: there is "
+            "no `keep`");
+      hasState = true;
+    }
     Value initial = attend.getGivenState().state;
     if (!op.getSlots() || (!initial && !attend.getFinalState()))
       continue;
@@ -199,6 +206,7 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
                                 "`final_state`, and results that live in the initial ones");
   }
   if (op.getSlots() && !hasState)
-    return op.emitOpError("C8: slots are rows of pools of states, and there is no state");
+    return op.emitOpError(
+        "C8: slots are rows of pools of states, and there is no state and no window");
   return op.getSlots() ? verifyOneResult(op, returned, inPools) : success();
 }

@@ -1,4 +1,4 @@
-//===- KeepOp.cpp - rows of the last local block --------------------------===//
+//===- KeepOp.cpp - rows that later calls read ----------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 
@@ -17,6 +18,11 @@ KeepOp KeepOp::of(Value tensor) {
     if (auto keep = dyn_cast<KeepOp>(user); keep && keep.getTensor() == tensor)
       return keep;
   return {};
+}
+
+bool KeepOp::isRing() {
+  return llvm::any_of(attendsOf((*this)->getParentOfType<AttentionOp>()),
+                      [](AttendOp attend) { return bool(attend.getWindow()); });
 }
 
 /// [P, H, block, d] for [B, T, H, d], [P, H, block] for [B, T, H], of f32.
@@ -38,6 +44,10 @@ LogicalResult KeepOp::verify() {
            << pool.getType() << " does not keep rows of " << tensor.getType()
            << ": expected f32 [P, H, block, d] for [B, T, H, d], [P, H, block] for a decay [B, T, "
               "H]";
+  if (isRing() &&
+      (cast<RankedTensorType>(pool.getType()).getRank() != 4 || getRows() % kRingBlock != 0))
+    return emitOpError("C2: a ring has a multiple of ")
+           << kRingBlock << " rows of a tensor [B, T, H, d], got " << pool.getType();
   if (!pool.hasOneUse())
     return emitOpError("C3: something else uses the pool, too");
   if (!llvm::all_of(getResult().getUsers(), llvm::IsaPred<ReturnOp>))
@@ -45,15 +55,34 @@ LogicalResult KeepOp::verify() {
   return success();
 }
 
-/// Whether an attend's local blocks are those of a pool.
-static LogicalResult verifyBlock(AttendOp attend, KeepOp keep) {
+/// Whether a pool has the rows that an attend reads of calls before.
+static LogicalResult verifyRows(AttendOp attend, KeepOp keep) {
+  if (attend.getWindow()) {
+    int64_t rows = KeepOp::ringRows(*attend.getWindow());
+    if (!keep.isRing() || keep.getRows() < rows)
+      return keep.emitOpError("C10: a window of ")
+             << int64_t(*attend.getWindow()) << " positions needs a ring of at least " << rows
+             << " rows, got " << keep.getPool().getType();
+    return success();
+  }
   if (!attend.getLocalQuery())
-    return attend.emitOpError("C10: where rows of local blocks are kept every attend has local "
-                              "vectors, and this one has none");
-  if (int64_t(*attend.getBlock()) == keep.getBlock())
+    return attend.emitOpError(
+        "C10: where rows are kept every attend has local vectors or a window, "
+        "and this one has none");
+  if (!keep.isRing() && int64_t(*attend.getBlock()) == keep.getRows())
     return success();
   return keep.emitOpError("C10: keeps ")
-         << keep.getBlock() << " rows where a local block has " << int64_t(*attend.getBlock());
+         << keep.getRows() << " rows where a local block has " << int64_t(*attend.getBlock());
+}
+
+/// What an attend with a window reads of the calls before has no decay, and no distance by tables.
+static LogicalResult verifyWindowOfCalls(AttendOp attend) {
+  auto isRelative = [](Operation *op) { return isa<RelativeOp>(op); };
+  if (attend.hasDecay() || findInScore(attend.getQuery(), isRelative))
+    return attend.emitOpError(
+        "C10: a window that reaches into the calls before has no decay and no "
+        "score by the distance of positions");
+  return success();
 }
 
 /// Tensors whose rows the keys of an attend need.
@@ -82,7 +111,11 @@ LogicalResult polyattn::verifyKept(AttentionOp op) {
     return success();
   llvm::SmallDenseSet<Value> needed;
   for (AttendOp attend : attendsOf(op)) {
-    if (failed(verifyBlock(attend, kept.begin()->second)))
+    // What a state has taken in, no window needs.
+    if (!attend.getWindow() && !attend.getLocalQuery() && kept.begin()->second.isRing())
+      continue;
+    if (failed(verifyRows(attend, kept.begin()->second)) ||
+        (attend.getWindow() && failed(verifyWindowOfCalls(attend))))
       return failure();
     for (BlockArgument tensor : rowsOfKeys(attend)) {
       needed.insert(tensor);
@@ -90,12 +123,13 @@ LogicalResult polyattn::verifyKept(AttentionOp op) {
       if (found == kept.end())
         return attend.emitOpError("C10: its keys need the rows of argument ")
                << op.getArgNames()[tensor.getArgNumber()] << " kept";
-      if (failed(verifyBlock(attend, found->second)))
+      if (failed(verifyRows(attend, found->second)))
         return failure();
     }
   }
   for (auto [tensor, keep] : kept)
     if (!needed.contains(tensor))
-      return keep.emitOpError("C10: no local key or value is read from this tensor");
+      return keep.emitOpError(
+          "C10: no key or value that rows are kept of is read from this tensor");
   return success();
 }

@@ -12,7 +12,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def PolyAttn_KeepOp : PolyAttn_Op<"keep",
     [Pure, HasParent<"::polyattn::AttentionOp">, AllTypesMatch<["pool", "result"]>]> {
-  let summary = "the rows of a tensor that the last local block has so far";
+  let summary = "the rows of a tensor that later calls read";
   let description = [{
     A call may begin and end inside of a local block. Its queries then see keys of the calls before through
     local vectors, and the state takes in the block once it is full. Until then a pool [P, H, block, d] keeps the block's rows
@@ -21,8 +21,13 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
     `first_position`, and the result is the pool once the call's rows are in it. Rows past the sequence's last position
     are not touched. As states do, pools hold f32, which has all that sequences hold.
 
+    Where attends have a `window` the pool is a ring of the last positions: position p is at row p mod R of
+    a pool [P, H, R, d]. R is a multiple of 16, as positions are read in blocks of so many, and has room
+    for the window and one such block (`ringRows`).
+
     C1: the tensor and the pool are arguments of the attention, different ones.
-    C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], or [P, H, block] for a decay [B, T, H].
+    C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], or [P, H, block] for a decay [B, T, H];
+        for attends with a `window` the latter is none, and rows are a multiple of 16.
     C3: nothing else uses the pool, and only `return` uses the result.
 
     ```mlir
@@ -52,8 +57,16 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
   let assemblyFormat = "$tensor `in` $pool attr-dict `:` type($tensor) `,` type($pool)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The positions of the local blocks.
-    int64_t getBlock() {
+    /// So many rows of a ring are read at a time.
+    static constexpr int64_t kRingBlock = 16;
+    /// The rows of a ring for a window: from its first position on, whole blocks.
+    static int64_t ringRows(int64_t window) {
+      return (window + 2 * kRingBlock - 3) / kRingBlock * kRingBlock;
+    }
+    /// Whether attends have windows, so that the pool is a ring.
+    bool isRing();
+    /// How many rows there are: the positions of a local block, or of a ring.
+    int64_t getRows() {
       return ::mlir::cast<::mlir::RankedTensorType>(getPool().getType()).getDimSize(2);
     }
     /// The rows that are kept of a tensor; null where none are.

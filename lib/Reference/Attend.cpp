@@ -156,6 +156,11 @@ double Evaluator::scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i
   return reference::rounded(kappa, terms);
 }
 
+int64_t Evaluator::rowsInState(AttendOp op) const {
+  SmallVector<KeepOp> kept = keptRowsOf(tensors.attention);
+  return !kept.empty() && kept[0].isRing() && !op.getWindow() ? tensors.rowsBefore : 0;
+}
+
 /// Row i where each feature decays by itself (GLA, equation 3): the score of a pair is a sum over
 /// features of query, key and the gates between.
 Row Evaluator::scoreRowOfFeatures(AttendOp op, const HeadVectors &vectors, const State *initial,
@@ -164,7 +169,7 @@ Row Evaluator::scoreRowOfFeatures(AttendOp op, const HeadVectors &vectors, const
   row.numerator.assign(op.getValue().getType().getWidth(), 0.0);
   std::vector<double> query = expand(vectors.query[i]), between(query.size(), 0.0);
   auto decayed = [&](size_t f) { return query[f] * std::exp(between[f]); };
-  for (int64_t j = i; j >= 0; --j) {
+  for (int64_t j = i; j >= rowsInState(op); --j) {
     std::vector<double> key = expand(vectors.key[j]);
     double score = 0;
     for (size_t f = 0; f < query.size(); ++f) {
@@ -219,7 +224,9 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   int64_t last = op.getMask() == Mask::Causal ? i : columnsOf(op) - 1;
   std::vector<double> decays = anticausal ? vectors.decaysFrom(i) : vectors.decaysTo(last);
   VisibleKeys keys = VisibleKeys::of(op, i, columnsOf(op));
-  for (int64_t j = keys.first; j < keys.end; ++j) {
+  // Rows in front have results that nobody sees.
+  int64_t inState = std::min(rowsInState(op), last + 1);
+  for (int64_t j = std::max(keys.first, inState); j < keys.end; ++j) {
     // A call begins at a multiple of the block.
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
     double weight = scaledScore(op, vectors, i, j, local) * decays[j];
@@ -228,7 +235,7 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   // The state before the first key, or after the last one.
   if (initial)
     initial->read(expand(vectors.query[i]),
-                  op.scoreScale() * vectors.decay(anticausal ? i + 1 : 0, last), row, terms);
+                  op.scoreScale() * vectors.decay(anticausal ? i + 1 : inState, last), row, terms);
   return row;
 }
 
@@ -305,7 +312,7 @@ void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, RunningSta
 }
 
 int64_t Evaluator::keysBefore(AttendOp op, int64_t batch) const {
-  return op.getMask() == Mask::Causal ? tensors.firstPosition(batch) : 0;
+  return op.getMask() == Mask::Causal ? tensors.firstPosition(batch) + rowsInState(op) : 0;
 }
 
 /// Rows of keys are sums over the heads for which this is called.
@@ -353,9 +360,9 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, Running
   if (slot < 0)
     return;
   // What the last local block has so far is kept, and no part of the state yet.
-  if (!keptRowsOf(tensors.attention).empty())
+  if (op.getLocalQuery() && !keptRowsOf(tensors.attention).empty())
     keys -= keys % int64_t(*op.getBlock());
-  for (int64_t n = 0; n < keys && !isCancelled(); ++n) {
+  for (int64_t n = rowsInState(op); n < keys && !isCancelled(); ++n) {
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.
     if (op.hasDecay() && !anticausal)

@@ -163,6 +163,9 @@ public:
   /// The state that an attend or a `state` op is given, or zeros.
   template <typename Op> State initialState(Op op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
+  /// The rows in front of the call's own (Kept.h) that an attend's state has taken in already: of
+  /// the positions that are in front for the windows of attends beside it.
+  int64_t rowsInState(AttendOp op) const;
   Row softmaxRow(AttendOp op, const HeadVectors &vectors, int64_t i);
   /// The keys before a causal call's first one, which count in a mean.
   int64_t keysBefore(AttendOp op, int64_t batch) const;

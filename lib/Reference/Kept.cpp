@@ -1,4 +1,4 @@
-//===- Kept.cpp - calls that begin inside of a local block ----------------===//
+//===- Kept.cpp - calls that read rows of calls before --------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,12 +22,22 @@ SmallVector<KeepOp> reference::keptRowsOf(AttentionOp attention) {
   return llvm::to_vector(attention.getBody().getOps<KeepOp>());
 }
 
+/// Rings of several windows may differ; positions that a shorter one has no more are in no window.
+static int64_t largestRing(AttentionOp attention) {
+  int64_t rows = 0;
+  for (KeepOp keep : keptRowsOf(attention))
+    rows = std::max(rows, keep.getRows());
+  return rows;
+}
+
 KeptCall::KeptCall(AttentionOp attention, const Signature &signature, ArrayRef<Array> arguments,
                    const CallSizes &sizes, int64_t batch)
     : attention(attention), signature(signature), given(arguments), sizes(sizes), batch(batch) {
   CallTensors tensors(attention, arguments);
   slot = tensors.slot(batch);
-  before = slot < 0 ? 0 : tensors.firstPosition(batch) % keptRowsOf(attention)[0].getBlock();
+  KeepOp keep = keptRowsOf(attention)[0];
+  first = slot < 0 ? 0 : tensors.firstPosition(batch);
+  before = keep.isRing() ? std::min(first, largestRing(attention)) : first % keep.getRows();
 }
 
 /// [1, before + T, ...] of [B, T, ...]. What is in front of queries gives results that nobody sees.
@@ -44,7 +54,8 @@ Array KeptCall::withRows(const Array &whole, Value argument) const {
       if (i >= before)
         row = whole.row({batch, i - before, h}, width);
       else if (keep)
-        row = given[cast<BlockArgument>(keep.getPool()).getArgNumber()].row({slot, h, i}, width);
+        row = given[cast<BlockArgument>(keep.getPool()).getArgNumber()].row(
+            {slot, h, (first - before + i) % keep.getRows()}, width);
       llvm::copy(row, part.data.begin() + part.offset({0, i, h}));
     }
   return part;
@@ -115,10 +126,13 @@ Array reference::keepRows(KeepOp keep, const CallTensors &tensors, int64_t batch
   Array pool = tensors[keep.getPool()];
   const Array &tensor = tensors[keep.getTensor()];
   int64_t heads = tensor.shape[2], width = tensor.rank() > 3 ? tensor.shape[3] : 1;
-  int64_t block = keep.getBlock(), begin = length / block * block, slot = tensors.slot(batch);
+  int64_t rows = keep.getRows(), slot = tensors.slot(batch);
+  // The last local block, or as much as there is of a ring.
+  int64_t begin = keep.isRing() ? std::max<int64_t>(length - rows, 0) : length / rows * rows;
+  int64_t first = slot < 0 ? 0 : tensors.firstPosition(batch);
   for (int64_t i = begin; i < length; ++i)
     for (int64_t h = 0; h < heads; ++h)
       llvm::copy(tensor.row({batch, i, h}, width),
-                 pool.data.begin() + pool.offset({slot, h, i - begin}));
+                 pool.data.begin() + pool.offset({slot, h, (first + i) % rows}));
   return pool;
 }

@@ -1,12 +1,13 @@
-//===- Kept.h - calls that begin inside of a local block --------*- C++ -*-===//
+//===- Kept.h - calls that read rows of calls before ------------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A call that begins inside of a local block is one that begins with the block: the rows that the
-// calls before have kept of it are put in front of the call's own, and their results are left out.
+// A call that begins inside of a local block is one that begins with the block, and one whose
+// window reaches into the calls before is one that begins earlier: the rows that these calls have
+// kept are put in front of the call's own, and their results are left out.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_LIB_REFERENCE_KEPT_H
@@ -18,10 +19,10 @@
 
 namespace polyattn::reference {
 
-/// The rows that an attention keeps of the last local block, which are none where it has no `keep`.
+/// The rows that an attention keeps, which are none where it has no `keep`.
 llvm::SmallVector<KeepOp> keptRowsOf(AttentionOp attention);
 
-/// One batch of a call, with the rows of its local block in front.
+/// One batch of a call, with the rows of calls before in front.
 class KeptCall {
 public:
   KeptCall(AttentionOp attention, const Signature &signature, llvm::ArrayRef<Array> arguments,
@@ -47,10 +48,10 @@ private:
   const Signature &signature;
   llvm::ArrayRef<Array> given;
   const CallSizes &sizes;
-  int64_t batch, slot, before;
+  int64_t batch, slot, first, before;
 };
 
-/// The pool that `keep` gives after a call of `length` rows that begins with a local block.
+/// The pool that `keep` gives after a call of `length` rows, those in front included.
 Array keepRows(KeepOp keep, const CallTensors &tensors, int64_t batch, int64_t length);
 
 } // namespace polyattn::reference

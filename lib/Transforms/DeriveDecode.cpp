@@ -23,6 +23,18 @@ namespace polyattn {
 // What cannot be continued
 //===----------------------------------------------------------------------===//
 
+/// A window reads the keys of the calls before as they are.
+static LogicalResult checkWindow(AttendOp attend) {
+  auto isRelative = [](Operation *op) { return isa<RelativeOp>(op); };
+  if (attend.hasDecay() || findInScore(attend.getQuery(), isRelative))
+    return attend.emitOpError("does not decode: a window with ")
+           << (attend.hasDecay() ? "a decay" : "a score by the distance of positions")
+           << " is one of a call's own keys alone";
+  if (attend.getFactors())
+    return attend.emitOpError("keeps factors or states for a gradient, which does not decode");
+  return success();
+}
+
 static LogicalResult checkOp(Operation &op) {
   if (op.hasTrait<OnlyInGradients>())
     return op.emitOpError("is a gradient, which does not decode");
@@ -31,6 +43,8 @@ static LogicalResult checkOp(Operation &op) {
     return success();
   if (attend.getMask() != Mask::Causal)
     return attend.emitOpError("does not decode with this mask: a token would see later ones");
+  if (attend.getWindow())
+    return checkWindow(attend);
   if (std::string reason = noStateOf(attend); !reason.empty())
     return attend.emitOpError("does not decode: ") << reason;
   int64_t width = cast<FeatureType>(attend.getKey().getType()).getWidth();
@@ -42,11 +56,19 @@ static LogicalResult checkOp(Operation &op) {
   return success();
 }
 
-/// A call has one place in a local block: all attends have the same, or all have none.
+/// A call has one place in a local block: all attends have the same, or all have none. So it is
+/// with windows.
 static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
   auto blockOf = [](AttendOp attend) {
     return attend.getLocalQuery() ? int64_t(*attend.getBlock()) : 0;
   };
+  bool haveLocal =
+      llvm::any_of(attends, [](AttendOp attend) { return bool(attend.getLocalQuery()); });
+  for (AttendOp attend : attends)
+    if (haveLocal && attend.getWindow())
+      return attend.emitOpError(
+          "does not decode beside attends with local blocks: rows of the calls "
+          "before are kept for blocks or for windows, not for both");
   for (AttendOp attend : attends)
     if (blockOf(attend) != blockOf(attends[0]))
       return attend.emitOpError("does not decode beside attends of other local blocks, or of none: "
@@ -87,16 +109,21 @@ void continueInPlace(AttendOp attend, EntryExtension &entry) {
                 "final_normalizer");
 }
 
-/// Pools for what the last local block has of the tensors that keys and values are read from.
+/// Pools for what the last local block, or a window, has of the tensors that keys and values are
+/// read from.
 class KeptRows {
 public:
   KeptRows(AttentionOp attention, EntryExtension &entry)
       : entry(entry), builder(attention.getBody().front().getTerminator()) {}
 
   void add(AttendOp attend) {
-    llvm::SmallVector<BlockArgument> keys = sequencesOfKeys(attend);
-    for (BlockArgument tensor : keys)
-      keep(tensor, attend, isOnlyValue(tensor, attend) ? "local_values" : "local_keys");
+    for (BlockArgument tensor : sequencesOfKeys(attend)) {
+      bool isValue = isOnlyValue(tensor, attend);
+      if (attend.getWindow())
+        keep(tensor, attend, isValue ? "window_values" : "window_keys");
+      else
+        keep(tensor, attend, isValue ? "local_values" : "local_keys");
+    }
     auto decay = cast_or_null<BlockArgument>(attend.getDecay());
     if (decay && cast<RankedTensorType>(decay.getType()).getRank() == 3)
       keep(decay, attend, "local_decay");
@@ -108,11 +135,22 @@ private:
     return !llvm::is_contained(sequencesOf({attend.getKey(), attend.getLocalKey()}), tensor);
   }
 
+  /// The rows of a pool: a ring has those of the longest window that reads the tensor.
+  int64_t rowsFor(BlockArgument tensor, AttendOp attend) const {
+    if (!attend.getWindow())
+      return *attend.getBlock();
+    int64_t window = 0;
+    for (AttendOp other : attend->getBlock()->getOps<AttendOp>())
+      if (other.getWindow() && llvm::is_contained(sequencesOfKeys(other), tensor))
+        window = std::max(window, int64_t(*other.getWindow()));
+    return KeepOp::ringRows(window);
+  }
+
   void keep(BlockArgument tensor, AttendOp attend, StringRef name) {
     if (KeepOp::of(tensor))
       return;
     SmallVector<int64_t> shape(cast<RankedTensorType>(tensor.getType()).getShape().drop_front(2));
-    shape[0] = int64_t(*attend.getBlock());
+    shape[0] = rowsFor(tensor, attend);
     BlockArgument pool = entry.addArgument(name, stateType(attend.getContext(), shape));
     auto kept = KeepOp::create(builder, attend.getLoc(), tensor, pool);
     entry.place(kept.getResult(), pool, ("final_" + name).str());
@@ -149,10 +187,11 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
     mergeStates(attention);
     EntryExtension entry(attention);
     for (AttendOp attend : attends)
-      continueInPlace(attend, entry);
+      if (!attend.getWindow())
+        continueInPlace(attend, entry);
     KeptRows kept(attention, entry);
     for (AttendOp attend : attention.getBody().getOps<AttendOp>())
-      if (attend.getLocalQuery())
+      if (attend.getLocalQuery() || attend.getWindow())
         kept.add(attend);
     auto vector = [&](unsigned bits) {
       return RankedTensorType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), bits));

@@ -1183,7 +1183,7 @@ polyattn.attention @kept_for_nobody(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4x
     -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C10: no local key or value is read from this tensor}}
+  // expected-error@+1 {{C10: no key or value that rows are kept of is read from this tensor}}
   %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
   %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
   %o:2 = attend query %a key %b value %b local %a, %b initial %s causal normalize <none> {final_state, block = 16}
@@ -1230,7 +1230,7 @@ polyattn.attention @plain_beside_kept(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x
   %b = read %v : tensor<?x?x?x4xf32> -> [4]
   %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
   %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
-  // expected-error@+1 {{C10: where rows of local blocks are kept every attend has local vectors, and this one has none}}
+  // expected-error@+1 {{C10: where rows are kept every attend has local vectors or a window, and this one has none}}
   %o:2 = attend query %a key %a value %b initial %s causal normalize <none> {final_state}
     : [4], [4], [4], tensor<?x?x4x4xf32>
   return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>

@@ -452,3 +452,32 @@ polyattn.attention @softmax_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4
   %o, %s, %z = attend query %a key %a value %a causal normalize <softmax> {final_state} : [4], [4], [4]
   return %o, %s, %z : [4], tensor<?x?x4x4xf32>, tensor<?x?x4xf32>
 }
+
+// -----
+
+polyattn.attention @window_without_rows(%q: tensor<?x?x?x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: with slots a window needs the rows of the calls before: there is no `keep`}}
+  %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @short_ring(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x16x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x16x4xf32> in %p) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C10: a window of 8 positions needs a ring of at least 32 rows, got 'tensor<?x?x16x4xf32>'}}
+  %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
+  return %o, %k : [4], tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @ragged_ring(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x40x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x40x4xf32> in %p) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: a ring has a multiple of 16 rows of a tensor [B, T, H, d], got 'tensor<?x?x40x4xf32>'}}
+  %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x40x4xf32>
+  %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
+  return %o, %k : [4], tensor<?x?x40x4xf32>
+}

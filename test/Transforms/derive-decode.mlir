@@ -150,9 +150,63 @@ polyattn.attention @softmax(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 
 // -----
 
-polyattn.attention @window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+// A window keeps rows of the last positions: a multiple of 16, with room for the window from the first
+// position of a block on. A state beside it has a pool of its own.
+// CHECK-LABEL: polyattn.attention @window__decode(
+// CHECK-SAME:    %window_keys: tensor<?x?x80x4xf32>
+// CHECK-SAME:    final_window_keys: tensor<?x?x80x4xf32> in %window_keys
+// CHECK-NOT:     initial
+// CHECK:         [[KEYS:%.*]] = keep %q in %window_keys
+// CHECK:         return {{.*}}, [[KEYS]]
+polyattn.attention @window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{does not decode: a window leaves out keys, which a state has}}
-  %o = attend query %a key %a value %a causal normalize <none> {window = 8} : [4], [4], [4]
+  %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
+  %p = attend query %a key %a value %a causal normalize <none> {window = 65} : [4], [4], [4]
+  return %o, %p : [4], [4]
+}
+
+// -----
+
+// CHECK-LABEL: polyattn.attention @hybrid__decode(
+// CHECK-SAME:    %state: tensor<?x?x4x4xf32>, %window_keys: tensor<?x?x32x4xf32>
+// CHECK:         attend {{.*}} initial %state
+// CHECK:         attend {{.*}} {window = 8}
+polyattn.attention @hybrid(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  %p = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
+  %r = add %o, %p : [4], [4]
+  return %r : [4]
+}
+
+// -----
+
+polyattn.attention @decayed_window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{does not decode: a window with a decay is one of a call's own keys alone}}
+  %o = attend query %a key %a value %a causal normalize <none> {window = 8, decay_factors = array<f64: 0.5>} : [4], [4], [4]
   return %o : [4]
+}
+
+// -----
+
+polyattn.attention @biased_window(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  %b = concat %a, %r : [4], [1]
+  // expected-error@+1 {{does not decode: a window with a score by the distance of positions is one of a call's own keys alone}}
+  %o = attend query %b key %b value %a causal normalize <softmax> {window = 8} : [4] + [1], [4] + [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @local_beside_window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 4} : [4], [4], [4], [4], [4]
+  // expected-error@+1 {{does not decode beside attends with local blocks: rows of the calls before are kept for blocks or for windows, not for both}}
+  %p = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
+  %r = add %o, %p : [4], [4]
+  return %r : [4]
 }

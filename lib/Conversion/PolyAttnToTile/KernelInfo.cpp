@@ -160,8 +160,10 @@ void KernelInfo::describeTensors(const Signature &signature) {
   tensors.slots = signature.slots;
   tensors.lengths = signature.lengths;
   tensors.offsets = signature.offsets;
-  for (KeepOp keep : attention.getBody().getOps<KeepOp>())
-    tensors.cachedBlock = keep.getBlock();
+  for (KeepOp keep : attention.getBody().getOps<KeepOp>()) {
+    tensors.hasRings = keep.isRing();
+    tensors.cachedBlock = keep.isRing() ? 0 : keep.getRows();
+  }
 }
 
 /// Finds the tensors that the attends share, and checks that one program can compute them.

@@ -45,6 +45,8 @@ struct KernelTensors {
   std::optional<int64_t> slots, lengths;
   /// The positions of a local block whose rows are kept in pools; 0 where none are.
   int64_t cachedBlock = 0;
+  /// Whether pools have rows of the last positions, for windows.
+  bool hasRings = false;
   /// The tensor of where packed sequences begin and end.
   std::optional<int64_t> offsets;
   int64_t cluster = 1; // programs that run together

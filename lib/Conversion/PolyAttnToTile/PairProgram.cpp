@@ -215,12 +215,13 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlo
   // The last block is shorter where a run is no multiple of the block, as where another attend asks
   // for shorter blocks, and where the cache holds part of a run.
   bool isRagged =
-      blocks.source == KeySource::Cached || (!blocks.local && context.run % context.block != 0);
+      blocks.source != KeySource::Call || (!blocks.local && context.run % context.block != 0);
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
+  bool isBackwards = isCausal && blocks.source != KeySource::Ring;
   Sweep sweep{blocks.from, blocks.to, context.blockOf(blocks.source),
-              isCausal ? Direction::Backwards : Direction::Forwards, isCausal && !isRagged};
+              isBackwards ? Direction::Backwards : Direction::Forwards, isCausal && !isRagged};
   auto perBlock = [&](const BlockSpan &span, ValueRange in) {
     Accumulators inner = accumulators;
     Value distance = between;
@@ -322,6 +323,18 @@ void PairProgram::addBehind(TileBuilder &b, VectorProgram &queries, const BlockS
     addTo(behind(reach.blocks), /*crossesWindow=*/true);
 }
 
+/// Pairs with the positions of calls before that the window reaches.
+void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
+                          Accumulators &accumulators) {
+  Value calls = context.frame.sequence.before, length = b.index(KeepOp::kRingBlock), none;
+  Value reach = b.index(int64_t(*op.getWindow()) - 1);
+  Value first = before(b, b.addIndex(calls, span.position), reach);
+  KeyBlocks ring{b.mulIndex(b.divIndex(first, length), length), calls};
+  ring.crossesWindow = true;
+  ring.source = KeySource::Ring;
+  addBlocks(b, queries, ring, BlockDecay(), none, accumulators);
+}
+
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
 void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, Value values,
                           Value diagonal, const BlockSpan &span, const BlockDecay &blockDecay,
@@ -350,6 +363,8 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
                /*local=*/false);
   else if (!usesState && !span.isOnly)
     addBehind(b, queries, span, blockDecay, between, accumulators);
+  if (op.getWindow() && context.frame.sequence.before)
+    addRing(b, queries, span, accumulators);
   // Before the diagonal there is no key past the end.
   Meeting own{queries,
               keys,

@@ -84,6 +84,8 @@ private:
                   mlir::Value scores, mlir::Value values, const PairDecay &decay);
   void addDiagonalWithProducts(TileBuilder &builder, Accumulators &accumulators,
                                const Meeting &meeting, mlir::Value weights, mlir::Value values);
+  void addRing(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
+               Accumulators &accumulators);
   WindowReach reachOfWindow();
   void addBehind(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
                  const BlockDecay &decay, mlir::Value &between, Accumulators &accumulators);

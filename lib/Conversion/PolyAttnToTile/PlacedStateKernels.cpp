@@ -58,6 +58,8 @@ static void writeBackStates(TileBuilder &b, const KernelInfo &info, const Progra
   const KernelFrame &frame = context.frame;
   KernelProgram program(info, ScheduleForm::State, context);
   for (AttendOp op : info.attends) {
+    if (!op.getFinalState())
+      continue;
     FinalState from, to;
     for (const auto &[number, value] : info.outputs) {
       if (!workspacesOf(info)[number] || value.getDefiningOp() != op)
@@ -122,6 +124,30 @@ static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramCon
   });
 }
 
+/// Keeps the call's last positions in rings, in blocks that begin at multiples of their length:
+/// none of them passes the end of a ring.
+static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
+  const KernelFrame &frame = context.frame;
+  const ProgramSequence &sequence = frame.sequence;
+  Value length = b.index(KeepOp::kRingBlock), end = b.addIndex(sequence.before, sequence.queries);
+  for (auto [i, result] : llvm::enumerate(returnedBy(info.attention))) {
+    auto keep = result.getDefiningOp<KeepOp>();
+    if (!keep)
+      continue;
+    // A longer call leaves as many rows as there are.
+    Value rows = b.index(keep.getRows());
+    Value last = b.subIndex(end, b.minIndex(sequence.queries, rows));
+    Value from = b.mulIndex(b.divIndex(last, length), length);
+    b.loop(from, end, length, [&](Value block) {
+      Value begin = arith::MaxSIOp::create(b, block, last);
+      Value behind = b.minIndex(b.addIndex(block, length), end);
+      storeRows(b, frame, keep, frame.result(i), frame.heads.key(),
+                b.subIndex(begin, sequence.before), arith::RemUIOp::create(b, begin, rows),
+                KeepOp::kRingBlock, b.subIndex(behind, begin));
+    });
+  }
+}
+
 /// The first of the query heads that share the keys keeps these.
 void polyattn::storeCachedRows(TileBuilder &b, const KernelInfo &info,
                                const ProgramContext &context) {
@@ -159,6 +185,8 @@ static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramConte
   ifStatesChange(b, context, [&] { writeBackStates(b, info, context); });
   if (context.frame.sequence.cached)
     storeCachedRows(b, info, context);
+  if (context.frame.sequence.before)
+    storeRingRows(b, info, context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,8 +39,9 @@ struct PassedResults {
   llvm::SmallVector<mlir::Value> imported;         // have its `imported` rows
 };
 
-/// Where a program has the keys of its positions from: this call, or pools of the calls before.
-enum class KeySource { Call, Cached };
+/// Where a program has the keys of its positions from: this call, or pools of the calls before,
+/// which have rows of a local block or those of the last positions.
+enum class KeySource { Call, Cached, Ring };
 
 /// What all states and attends of one program share.
 struct ProgramContext {
@@ -70,6 +71,16 @@ struct ProgramContext {
     mlir::Value first = mlir::arith::SubIOp::create(builder, frame.sequence.firstPosition, cached);
     return {position, position, first, valid, true, /*ofBatches=*/false, frame.sequence.stateRow()};
   }
+  /// Rows of rings, whose blocks begin at multiples of their length: at a position of the sequence.
+  BlockRows ringRows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
+    return {position,
+            builder.subIndex(position, frame.sequence.before),
+            frame.sequence.firstPosition,
+            valid,
+            true,
+            /*ofBatches=*/false,
+            frame.sequence.stateRow()};
+  }
   VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
     return frame.queryVectors(builder, rows(builder, span.position, span.valid), block);
   }
@@ -77,11 +88,14 @@ struct ProgramContext {
   VectorProgram keyVectors(TileBuilder &builder, mlir::Value position, mlir::Value valid,
                            KeySource source = KeySource::Call) const {
     BlockRows found = source == KeySource::Cached ? cachedRows(builder, position, valid)
+                      : source == KeySource::Ring ? ringRows(builder, position, valid)
                                                   : rows(builder, position, valid);
     return frame.keyVectors(builder, found, blockOf(source));
   }
   int64_t blockOf(KeySource source) const {
-    return source == KeySource::Cached ? cachedBlock : block;
+    return source == KeySource::Cached ? cachedBlock
+           : source == KeySource::Ring ? KeepOp::kRingBlock
+                                       : block;
   }
   /// The positions of the program, block by block.
   Sweep sweep(TileBuilder &builder) const {

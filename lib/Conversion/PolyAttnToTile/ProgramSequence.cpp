@@ -99,6 +99,9 @@ void ProgramSequence::readSlotAndLength(TileBuilder &b) {
       given = arith::AndIOp::create(b, given, isLater);
     }
     isContinued = given;
+    if (tensors.hasRings)
+      before = b.select(given, arith::IndexCastOp::create(b, b.getIndexType(), firstPosition),
+                        b.index(0));
   }
   keys = queries;
 }

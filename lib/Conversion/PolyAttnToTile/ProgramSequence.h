@@ -55,6 +55,7 @@ public:
   mlir::Value slot;          // index: the row of its state in pools; null without pools
   mlir::Value isContinued;   // i1: whether that row holds its state; null where it does
   mlir::Value cached;        // index: rows of the call's first local block in pools; null without
+  mlir::Value before;        // index: positions of calls before, for windows; null without
   mlir::Value firstPosition; // i64: of row 0 in the sequence; null where that is always 0
 
 private:

@@ -41,7 +41,10 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
   SmallVector<Value> indices;
   Value row = firstRow(/*isTable=*/rank == 3);
   if (rank == 4 && rowRange.cachedIn) {
-    tensor = weights.tensorOf(KeepOp::of(read.getTensor()).getPool());
+    KeepOp keep = KeepOp::of(read.getTensor());
+    tensor = weights.tensorOf(keep.getPool());
+    if (keep.isRing())
+      row = arith::RemUIOp::create(*b, row, b->index(keep.getRows()));
     indices = {rowRange.cachedIn, head, row, zero};
     rowDim = 2;
   } else if (rank == 4) {
