@@ -14,6 +14,10 @@ from ._errors import CallError
 from ._specs import Spec, python_lines_of, source_of
 
 
+#: Arguments of these roles are f32, whatever the dtype of sequences and weights is.
+F32_ROLES = frozenset(("decay", "frequencies", "lags"))
+
+
 @dataclass(frozen=True)
 class Tensor:
     """One argument or result. A size is a number, or a name whose value each call decides.

@@ -31,7 +31,7 @@ def with_pool(states, change):
 FAILURES = {
     "x of f64": (None, lambda x: dict(x=x.double()), RuntimeError, "dtype"),
     "x of another width": (None, lambda x: dict(x=x[..., :40]), polyattn.CallError, "x: expected a tensor .B, T, 48., got shape"),
-    "x of two dimensions": (None, lambda x: dict(x=x[0]), polyattn.CallError, "x: expected a tensor .B, T, width."),
+    "x of two dimensions": (None, lambda x: dict(x=x[0]), polyattn.CallError, "x: expected a tensor .B, T, 48., got shape"),
     "x on another device": (None, lambda x: dict(x=x.to("meta")), polyattn.CallError, "expected them on meta, as x, got cpu"),
     "lengths of bools": (None, lambda x: dict(lengths=[True, False]), polyattn.CallError, "lengths: expected a whole number, or 2"),
     "lengths of one": (None, lambda x: dict(lengths=[1]), polyattn.CallError, "lengths: expected a whole number, or 2 of them"),

@@ -11,7 +11,7 @@ import torch
 
 from .._comparison import Row, Sizes
 from .._errors import CallError, SpecError
-from .._kernels import Signature, Tensor
+from .._kernels import F32_ROLES, Signature, Tensor
 from .._specs import Spec
 from .._timing import Call
 from . import _recipes
@@ -60,7 +60,7 @@ def inputs_of(
             found.append(torch.zeros(shape, dtype=torch.int64))
             continue
         numbers = _numbers(one, shape, generator)
-        is_wide = one.role in ("decay", "frequencies", "lags") or one.dtype == "f32" and dtype != torch.float32 and len(shape) < 2
+        is_wide = one.role in F32_ROLES or one.dtype == "f32" and dtype != torch.float32 and len(shape) < 2
         found.append(numbers if is_wide else numbers.to(dtype))
     return found
 

@@ -49,7 +49,8 @@ def continue_sequences(
     layer: Attention, x: torch.Tensor, states: States, slots: Any, lengths: Any, begins: bool
 ) -> torch.Tensor:
     """`step`, or with `begins` `prefill`. Every mistake is an error before a state or a position changes."""
-    _check(x, states)
+    layer._check_input(x)
+    _check(states, x.device)
     part = _all_positions if slots is None and lengths is None else _some_positions
     numbers, advance = part(x, states, slots, lengths, begins)
     arguments: list[torch.Tensor] = [*layer.project(x)]
@@ -70,18 +71,15 @@ def continue_sequences(
     return layer.combine(o, x)
 
 
-def _check(x: Any, states: Any) -> None:
-    if not isinstance(x, torch.Tensor) or x.dim() != 3:
-        came = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
-        raise CallError(f"x: expected a tensor [B, T, width], got {came}")
+def _check(states: Any, device: torch.device) -> None:
     if not isinstance(states, States):
         raise CallError(f"states: expected those of new_states, got {type(states).__name__}")
     positions = states.positions
     if positions.dtype is not torch.int64 or positions.dim() != 1:
         raise CallError(f"states: expected positions of torch.int64 [slots], got {positions.dtype} {list(positions.shape)}")
-    if positions.device != x.device:
+    if positions.device != device:
         raise CallError(
-            f"states: expected them on {x.device}, as x, got {positions.device}; new_states has the argument device"
+            f"states: expected them on {device}, as x, got {positions.device}; new_states has the argument device"
         )
     states.check_turn()
     states.check_writable()

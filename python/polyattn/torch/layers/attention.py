@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ..._errors import CallError
-from ..._kernels import Tensor
+from ..._kernels import F32_ROLES, Tensor
 from ..._specs import Spec
 from ..._whole import whole_number
 from .._attention import Attention as _Operator
@@ -123,6 +123,7 @@ class Attention(nn.Module):
         depth = int(self.attention.signature.results[0].shape[-1])
         self.o_proj = begin_as(functools.partial(xavier, gain=self.gain_of("o")), nn.Linear(heads * depth, width, bias))
         self._others = [one.name for one in others]
+        self._f32 = frozenset(one.name for one in others if one.role in F32_ROLES)
         self._sizes = {"H": heads, "Hkv": self.kv_heads}
         self._constants = Constants()
         self._register(others, dict(constants or {}))
@@ -187,9 +188,7 @@ class Attention(nn.Module):
         if name in self._constants:
             return self._constants.on(name, device)
         found: torch.Tensor | None = getattr(self, name, None)
-        if found is not None and any(one.name == name and one.role == "lags" for one in self.attention.signature.arguments):
-            return found.float()  # whatever the layer's dtype, tables are f32
-        return found
+        return found.float() if found is not None and name in self._f32 else found
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -225,11 +224,14 @@ class Attention(nn.Module):
             raise CallError(f"{self.attention.signature.name}: argument '{name}': expected a module that makes it")
         return numbers_of_sequences(name, 0 if first_position is None else first_position, count, x.device)
 
-    def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Queries, keys and values, [B, T, heads, size]."""
+    def _check_input(self, x: Any) -> None:
         if not isinstance(x, torch.Tensor) or x.dim() != 3 or x.shape[-1] != self.width:
             got = f"shape {tuple(x.shape)}" if isinstance(x, torch.Tensor) else type(x).__name__
             raise CallError(f"{type(self).__name__}: x: expected a tensor [B, T, {self.width}], got {got}")
+
+    def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Queries, keys and values, [B, T, heads, size]."""
+        self._check_input(x)
         q = torch.unflatten(self.q_proj(x), -1, (self.heads, -1))
         k, v = (torch.unflatten(one(x), -1, (self.kv_heads, -1)) for one in (self.k_proj, self.v_proj))
         return q, k, v
