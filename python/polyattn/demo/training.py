@@ -63,7 +63,7 @@ def train(runs: dict[str, Run], data: torch.Tensor, seconds: float, generator: t
             run.step(text, rate_at(passed / seconds))
         passed = time.monotonic() - begin
         losses = ", ".join(f"{name} {run.mean():.2f}" for name, run in runs.items())
-        screen.now(f"training {bar(passed / seconds)} {passed:.0f} of {seconds:g} s, bits per byte: {losses}", is_long=True)
+        screen.now(f"training {bar(passed / seconds)} {min(passed, seconds):.0f} of {seconds:g} s, bits per byte: {losses}", is_long=True)
 
 
 @torch.no_grad()
