@@ -175,6 +175,22 @@ def test_meaning_tells_specs_apart():
     assert meaning(library.linear(name="other")) == linear
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_functions_whose_options_are_sizes_read_the_specs(dtype):
+    """Of any sizes the text of the file, by the caller's name."""
+    performer, toeplitz = dict(d=8, dv=6, m=10), dict(dv=6, distances=9)
+    for spec, name, file, entry, sizes in (
+        (library.performer(**performer, dtype=dtype), "performer", "performer", "performer", performer),
+        (library.performer(**performer, form="stabilized", dtype=dtype), "performer", "performer", "performer_stabilized", performer),
+        (library.performer(**performer, form="guarded", dtype=dtype, name="mine"), "mine", "performer", "performer_guarded", performer),
+        (library.toeplitz(**toeplitz, dtype=dtype), "toeplitz", "relative", "toeplitz", toeplitz),
+    ):
+        text = _polyattn.print_ir(source_of(SPECS / f"{file}.mlir", entry, dtype=dtype, sizes=sizes), "spec")
+        ours = _polyattn.print_ir(source_of(spec), "spec")
+        assert spec.name == name and f"@{name}(" in ours
+        assert ours == text.replace(f"@{entry}(", f"@{name}(")
+
+
 @pytest.mark.parametrize("name", library.__all__)
 def test_other_sizes_run(rng, name):
     """Sizes of no spec: small ones, against the oracle."""
@@ -209,6 +225,9 @@ def test_library_refuses():
         lambda: library.hedgehog(form="whole"),
         lambda: library.linear(decay="channel"),
         lambda: library.linear(d=0),
+        lambda: library.performer(m=0),
+        lambda: library.toeplitz(name="a b"),
+        lambda: library.toeplitz(dtype="f8"),
     ):
         with pytest.raises(polyattn.CallError, match="expected"):
             build()

@@ -7,9 +7,9 @@ The Spec takes queries q [B, T, H, d], keys k [B, T, Hkv, d] and values v [B, T,
 weights are stored in, f32, bf16 or f16, and `name` is the entry's. A size, an option or a word that is none is a polyattn.CallError; what
 breaks a rule of the language is a polyattn.SpecError when the spec is compiled.
 
-The files of `specs/` (`polyattn.spec_path`) have the same definitions without the options. The functions do not read them, because
-the sizes of a text are all that a caller may choose in it: not a number such as eps, how many weights there are, which of several
-ops, or the entry's name. The tests rebuild every entry of the files by these functions and compare all ops.
+The files of `specs/` (`polyattn.spec_path`) have the same definitions without the options. `performer` and `toeplitz` read them. The
+other functions do not, because the sizes of a text are all that a caller may choose in it: not a number such as eps, how many weights
+there are, or which of several ops. The tests rebuild every entry of the files by these functions and compare all ops.
 """
 
 from .elementwise import (

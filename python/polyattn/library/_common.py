@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, Callable
 
+from .. import _polyattn
 from .._errors import CallError
+from .._library_files import spec_path
+from .._literals import word
+from .._specs import source_of
 from .._whole import whole_number
 from ..builder import Argument, Sequence, Spec, attention, layer_norm
 
@@ -15,6 +20,16 @@ def build(
 ) -> Spec:  # fmt: skip
     spec: Spec = attention(body, name=name, dtype=dtype, arguments=arguments, results=results)
     return spec
+
+
+def from_file(file: str, entry: str, sizes: dict[str, Any], dtype: str, name: str) -> Spec:
+    """An entry of a file of `specs/` with sizes, a dtype and a name of the caller's."""
+    word(name, "a name of an attention")
+    numbers = {size: whole_number(size, number, 1) for size, number in sizes.items()}
+    module = _polyattn.print_ir(source_of(spec_path(file), entry, dtype=dtype, sizes=numbers), "spec")
+    lines = module.strip().splitlines()[1:-1]  # of `module { ... }`
+    text = textwrap.dedent("\n".join(lines) + "\n").replace(f"@{entry}(", f"@{name}(", 1)
+    return Spec(name, text, (None,) * len(lines))
 
 
 def sequences(d: int, dv: int | None) -> dict[str, Argument]:

@@ -9,7 +9,7 @@ from .._errors import CallError
 from .._literals import Beyond
 from .._whole import whole_number
 from ..builder import Spec
-from ._common import build, one_of, sequences
+from ._common import build, from_file, one_of, sequences
 
 
 def retnet(
@@ -172,9 +172,4 @@ def relative_rope(
 
 def toeplitz(dv: int = 64, *, distances: int = 512, dtype: str = "f32", name: str = "toeplitz") -> Spec:
     """The token mixing of Toeplitz neural networks (Qin et al. 2023): o_i = sum of c(i - j) v_j over keys j <= i, c of each head."""
-
-    def body(v: Any, c: Any) -> Any:
-        score = b.relative(c, beyond="zero")
-        return b.attend(score, score, v, normalizer=b.none())
-
-    return build(name, dtype, {"v": b.Sequence[dv], "c": b.HeadWeight[distances]}, body)
+    return from_file("relative", "toeplitz", {"dv": dv, "distances": distances}, dtype, name)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from .. import builder as b
 from ..builder import Spec
-from ._common import build, one_of, sequences
+from ._common import build, from_file, one_of, sequences
 
 
 def performer(
@@ -18,23 +18,8 @@ def performer(
     form: plain; stabilized (the largest exponent of a query is subtracted); guarded (the authors' eps and denominator).
     """
     one_of("form", form, ("plain", "stabilized", "guarded"))
-
-    def favor(x: Any, w: Any, stabilized: bool = False) -> Any:
-        h = x * d**-0.25
-        wx = h @ w
-        terms = [wx, b.squared_norm(h) * -0.5]
-        if stabilized:
-            terms.append(b.max(wx) * -1.0)
-        e = b.exp(b.add(*terms))
-        return (e + 1e-6 if form == "guarded" else e) * m**-0.5
-
-    def body(q: Any, k: Any, v: Any, w: Any) -> Any:
-        normalizer = b.by_sum(1e-6)
-        if form == "guarded":
-            normalizer = b.by_sum(0.0, guard_below=1e-6, guard_add=2e-6)
-        return b.attend(favor(q, w, form == "stabilized"), favor(k, w), v, normalizer=normalizer)
-
-    return build(name, dtype, sequences(d, dv) | {"w": b.Weight[d, m]}, body)
+    entry = "performer" if form == "plain" else f"performer_{form}"
+    return from_file("performer", entry, {"d": d, "dv": d if dv is None else dv, "m": m}, dtype, name)
 
 
 def rff(
