@@ -116,7 +116,7 @@ for levels in (6, 7):
          "-o", output])
 
 for name in CHAINS:
-    for direction in ("training", "decode", "states", "gradient_states"):
+    for direction in ("forward", "training", "decode", "states", "gradient_states"):
         for target, emit in (("x86-64-v3", "llvm"), ("sm_90", "warp")):
             counts = [ops(name, steps, direction, target, emit) for steps in (32, 64)]
             if None not in counts and counts[1] > 2.2 * counts[0]:
