@@ -44,7 +44,7 @@ namespace polyattn::tile {
 
 constexpr llvm::StringLiteral kNestAttrName = "tile.nest";
 constexpr llvm::StringLiteral kPrefetchedByAttrName = "tile.prefetched_by";
-/// Of a function that has been a kernel: the memory that a thread brings along, an i64 from 0 on.
+/// Scratch bytes of a thread: of the function that a kernel has become, an i64 of at least 0.
 constexpr llvm::StringLiteral kScratchBytesAttrName = "tile.scratch_bytes";
 
 /// The nest that computes this op and fetches rows of tensors meanwhile, or null.

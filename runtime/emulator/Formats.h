@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_RUNTIME_EMULATOR_NUMBERS_H
-#define POLYATTN_RUNTIME_EMULATOR_NUMBERS_H
+#ifndef POLYATTN_RUNTIME_EMULATOR_FORMATS_H
+#define POLYATTN_RUNTIME_EMULATOR_FORMATS_H
 
 #include <cmath>
 #include <cstdint>
@@ -81,4 +81,4 @@ inline float roundToTF32(float value) {
 
 } // namespace polyattn::emulator
 
-#endif // POLYATTN_RUNTIME_EMULATOR_NUMBERS_H
+#endif // POLYATTN_RUNTIME_EMULATOR_FORMATS_H

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
-#define POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_RESIDENCYANALYSIS_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_RESIDENCYANALYSIS_H
 
 #include "MemoryPlan.h"
 #include "Precision.h"
@@ -115,4 +115,4 @@ private:
 
 } // namespace polyattn::tile_to_warp
 
-#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_RESIDENCYANALYSIS_H

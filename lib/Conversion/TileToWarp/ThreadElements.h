@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_GRIDS_H
-#define POLYATTN_LIB_CONVERSION_TILETOWARP_GRIDS_H
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_THREADELEMENTS_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_THREADELEMENTS_H
 
 #include "Emitter.h"
 #include "Layout.h"
@@ -38,4 +38,4 @@ mlir::Value rowSumOf(Emitter &e, mlir::Value firstRow, mlir::Value lane);
 
 } // namespace polyattn::tile_to_warp
 
-#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_GRIDS_H
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_THREADELEMENTS_H
