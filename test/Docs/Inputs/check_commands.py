@@ -5,7 +5,8 @@
 In a block ```console, each line `$ command` is run in FOLDER, which has links to the source tree's
 folders and to BUILD as `build`. The lines after it are quoted from its output: whitespace aside they
 appear there, one after the other. A line `...` stands for any lines, `...` inside a line for
-anything. A command that fails must quote its error.
+anything. A number behind `relative error` is rounding on one machine, and stands for any. A command
+that fails must quote its error.
 
 A comment before a block of any language says more: `<!-- file: NAME -->` writes the block to
 FOLDER/NAME for later commands, `<!-- from: PATH -->` says that the lines are quoted from that file
@@ -25,8 +26,13 @@ def normal(line):
     return " ".join(line.split())
 
 
+NUMBER = r"\d[\d.]*e-\d+"
+
+
 def matches(quoted, line):
-    return re.fullmatch(re.escape(normal(quoted)).replace(r"\.\.\.", ".*"), normal(line)) is not None
+    parts = re.split(rf"(\.\.\.|(?<=relative error ){NUMBER})", normal(quoted))
+    pattern = "".join(re.escape(part) if i % 2 == 0 else ".*" if part == "..." else NUMBER for i, part in enumerate(parts))
+    return re.fullmatch(pattern, normal(line)) is not None
 
 
 def find(quoted, lines, start):
