@@ -256,3 +256,5 @@ def test_a_package_elsewhere_takes_the_same_kernels(tmp_path):
 def test_version():
     version = re.search(r"project\(polyattn VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
     assert polyattn.__version__ == version[1]
+    assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"\n## ([0-9.]+),", (ROOT / "CHANGELOG.md").read_text())[1] == version[1]
