@@ -9,6 +9,7 @@
 #include "Emit.h"
 #include "OutputFiles.h"
 #include "ProgressLine.h"
+#include "WrapWords.h"
 #include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "polyattn/Compiler/Version.h"
@@ -20,8 +21,10 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Allocator.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace polyattn;
@@ -295,10 +298,22 @@ static llvm::Error compile(const Arguments &arguments) {
                : compileForCPU(arguments, *what, (*file)->getBuffer(), *emit);
 }
 
+/// LLVM prints a description as it is, from the column behind the longest option on.
+static void wrapDescriptions(const Arguments &arguments, llvm::StringSaver &saver) {
+  constexpr size_t column = 26;
+  for (auto [name, option] : llvm::cl::getRegisteredOptions())
+    for (const llvm::cl::OptionCategory *category : option->Categories)
+      if (category == &arguments.what || category == &arguments.result)
+        option->setDescription(saver.save(wrapWords(option->HelpStr, column)));
+}
+
 int polyattn::compileMain(int argc, char **argv) {
+  llvm::BumpPtrAllocator allocator;
+  llvm::StringSaver saver(allocator);
   Arguments arguments;
   llvm::cl::SetVersionPrinter(printVersion);
   llvm::cl::HideUnrelatedOptions({&arguments.what, &arguments.result});
+  wrapDescriptions(arguments, saver);
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (!llvm::cl::ParseCommandLineOptions(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "WrapWords.h"
 #include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "llvm/ADT/StringExtras.h"
@@ -181,7 +182,9 @@ void driver::printHelp(const TargetRegistry &targets, raw_ostream &stream) {
       form += "[=" + option.value.str() + "]";
     else if (!option.value.empty())
       form += "=" + option.value.str();
-    stream << "  " << left_justify(form, 40) << "  " << option.help << "\n";
+    std::string indent(44, ' ');
+    stream << "  " << left_justify(form, indent.size() - 4) << "  "
+           << wrapWords(option.help, indent.size(), indent) << "\n";
   }
   stream << "\ntargets:\n" << targets.list();
 }
