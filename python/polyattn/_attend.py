@@ -7,13 +7,14 @@ from typing import Any, Literal, overload
 
 from ._errors import CallError
 from ._literals import GateHeads, Grouping, Mask, attributes_text, number, one_of
-from ._whole import whole_number
+from ._structure import vector
 from ._traced import Traced
 from ._values import Tensor, Vector, kind_of, program_of, vector_of
+from ._whole import LARGEST, whole_number
 
 @dataclass(frozen=True)
 class Normalizer:
-    """The divisor of the sums of weighted values: `none()`, `by_sum(eps)` or `by_bias(bias)`."""
+    """The divisor of the sums of weighted values: `none()`, `by_sum(eps)`, `by_bias(bias)` or `by_softmax()`."""
 
     kind: str
     options: tuple[tuple[str, Any], ...] = ()
@@ -59,6 +60,15 @@ def by_bias(bias: float, **options: Any) -> Normalizer:
     return Normalizer("bias", (("bias", bias), *options.items()))
 
 
+def by_softmax() -> Normalizer:
+    """The sum of the exponentials of scores, which also weight the values: softmax attention over the visible keys.
+
+    The largest score of a row is subtracted first, so scores of any size have results. `score_scale` multiplies scores, and what is
+    beside them in a `concat`, before the exponential is taken. There is no state.
+    """
+    return Normalizer("softmax")
+
+
 def _tensor(value: Any, kind: str, who: str) -> Tensor:
     if not isinstance(value, Tensor) or value.argument.kind != kind:
         raise CallError(f"attend: {who}: expected an argument that is a {kind}, got {kind_of(value)}")
@@ -87,7 +97,7 @@ def attend(
     grouping: Grouping | None = "block", local: tuple[Any, Any] | None = None, block: int | None = None,
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: Literal[False] = False,
-    score_scale: float | None = None, signed_scores: bool = False,
+    score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
 ) -> Vector: ...  # fmt: skip
 @overload
 def attend(
@@ -95,7 +105,7 @@ def attend(
     grouping: Grouping | None = "block", local: tuple[Any, Any] | None = None, block: int | None = None,
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: Literal[True],
-    score_scale: float | None = None, signed_scores: bool = False,
+    score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
 ) -> tuple[Any, ...]: ...  # fmt: skip
 @overload
 def attend(
@@ -103,20 +113,20 @@ def attend(
     grouping: Grouping | None = "block", local: tuple[Any, Any] | None = None, block: int | None = None,
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: bool,
-    score_scale: float | None = None, signed_scores: bool = False,
+    score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
 ) -> Any: ...  # fmt: skip
 def attend(
     query: Any, key: Any, value: Any, *, mask: Mask = "causal", normalizer: Normalizer,
     grouping: Grouping | None = "block", local: tuple[Any, Any] | None = None, block: int | None = None,
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: bool = False,
-    score_scale: float | None = None, signed_scores: bool = False,
+    score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
 ) -> Any:  # fmt: skip
     """Attention from feature vectors: the output, a vector as wide as `value`; with `final_state` a tuple of it and the final states.
 
     query, key: vectors of one structure, whose inner products are the scores.
     mask: "causal", "anticausal" or "full".
-    normalizer: `none()`, `by_sum(eps)` or `by_bias(bias)`. With none() there is no final normalizer.
+    normalizer: `none()`, `by_sum(eps)`, `by_bias(bias)` or `by_softmax()`. With none() there is no final normalizer.
     grouping: which key head serves query head h where the numbers of heads differ, h / (H / Hkv) (block) or h mod Hkv
         (interleaved); None where they may not differ.
     local: query and key vectors whose scores pairs inside of a block of `block` positions have instead.
@@ -124,13 +134,14 @@ def attend(
     gate_heads: whose heads a decay has, "kv" or "q".
     initial, initial_normalizer: arguments State and StateNormalizer, before the first position.
     score_scale: a factor of all scores. signed_scores: with a normalizer the sum of the scores may vanish or be negative.
+    window: query i sees only those keys j of the mask with |i - j| < window; all of them if None.
 
     What is not of its kind is a CallError. What breaks a rule of the dialect (docs/PolyAttnDialect.md has them) is a SpecError when
     the spec is compiled, at the line of this call.
     """
     if not isinstance(normalizer, Normalizer):
         raise CallError(
-            f"attend: normalizer: expected none(), by_sum(eps) or by_bias(bias), got {kind_of(normalizer)}"
+            f"attend: normalizer: expected none(), by_sum(eps), by_bias(bias) or by_softmax(), got {kind_of(normalizer)}"
         )
     vectors = [vector_of(x, "attend") for x in (query, key, value)]
     parts = ["attend"] + [
@@ -161,18 +172,20 @@ def attend(
             "block": None if block is None else whole_number("attend: block", block),
             "score_scale": None if score_scale is None else number(score_scale, "attend: score_scale"),
             "signed_scores": signed_scores,
+            "window": None if window is None else whole_number("attend: window", window, 1, LARGEST),
         }
     )
     program = program_of([*vectors, *pair, *tensors], "attend")
     name = program.name()
     finals: list[Any] = []
-    output = Vector(program, name, vectors[2].structure)
+    sums = vector(vectors[2].width)
+    output = Vector(program, name, sums)
     if final_state:
         width, depth = vectors[1].width, vectors[2].width
         shapes = [f"tensor<?x?x{width}x{depth}xf32>"]
         if normalizer.kind != "none":
             shapes.append(f"tensor<?x?x{width}xf32>")
-        output = Vector(program, f"{name}#0", vectors[2].structure)
+        output = Vector(program, f"{name}#0", sums)
         finals = [FinalState(f"{name}#{i + 1}", shape) for i, shape in enumerate(shapes)]
     program.add(
         f"{name}{f':{1 + len(finals)}' if finals else ''} = {' '.join(parts)} {one_of(mask, 'attend: mask', Mask)} normalize "

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ._errors import CallError
 from ._literals import Beyond, EpsPlace, GeluForm, RopeLayout, TriangleWeights, is_number, number, one_of
-from ._structure import concatenation, product, vector
+from ._structure import concatenation, exponential, product, vector
 from ._structure import power as structure_of_power
 from ._traced import Traced
 from ._values import Vector, emit, vector_of, weight_of
@@ -62,6 +62,15 @@ def _power(x: Any, degree: int, who: str, symmetric: bool, block: int | None, ab
         None if block is None else whole_number(f"{who}: block", block),
     )  # fmt: skip
     return emit("power", [x], structure, degree=degree, symmetric=symmetric, block=block, abs=abs)
+
+
+def exp_score(x: Any) -> Vector:
+    """The score exp(<x, y>), where <x, y> is the score of the operand. It has no features: such attentions compute all pairs.
+
+    A `relative` beside vectors, by `concat`, is a bias of the exponent. Nothing is subtracted before the exponential is taken, so
+    scores from 88 on leave f32: rows that are all exponentials are for `by_softmax`.
+    """
+    return emit("exp_score", [x], exponential(vector_of(x, "exp_score").structure))
 
 
 def triu(x: Any, y: Any, *, weights: TriangleWeights) -> Vector:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import CallError, SpecError
 from ._polyattn import Source
-from ._whole import index_of, whole_number
+from ._whole import LARGEST, index_of, whole_number
 
 
 @runtime_checkable
@@ -69,10 +69,6 @@ def as_read(spec: Spec, sizes: Mapping[str, int] | None = None) -> HasText:
     return ReadSpec(name, text, chosen)
 
 
-#: The largest size of a spec, FeatureType::kMaxVector of the compiler.
-_LARGEST = (1 << 31) - 1
-
-
 def sizes_of(spec: Spec, sizes: Mapping[str, int] | None) -> tuple[tuple[str, int], ...]:
     """The sizes that a caller gives, or those that a spec was read with."""
     if sizes is None:
@@ -82,7 +78,7 @@ def sizes_of(spec: Spec, sizes: Mapping[str, int] | None) -> tuple[tuple[str, in
     for name in sizes:
         if not isinstance(name, str) or not name.isidentifier():
             raise CallError(f"sizes: expected names of sizes, got {name!r}")
-    return tuple((name, whole_number(f"sizes: '{name}'", size, 1, _LARGEST)) for name, size in sorted(sizes.items()))
+    return tuple((name, whole_number(f"sizes: '{name}'", size, 1, LARGEST)) for name, size in sorted(sizes.items()))
 
 
 def _read_file(path: str) -> str:

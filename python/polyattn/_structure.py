@@ -41,6 +41,11 @@ def concatenation(parts: list[Structure]) -> Structure:
     return Structure(text, sum(part.width for part in parts), is_atom=False)
 
 
+def exponential(exponent: Structure) -> Structure:
+    """Scores without features, which count as one."""
+    return Structure(f"exp {exponent.operand}", 1)
+
+
 def power(base: Structure, degree: int, symmetric: bool, block: int | None) -> Structure:
     """Sorted tuples of blocks where it is symmetric, all tuples where it is not."""
     word = "sym" if symmetric else "pow"

@@ -10,6 +10,9 @@ from typing import Any
 
 from ._errors import CallError
 
+#: The largest size of a spec, FeatureType::kMaxVector of the compiler.
+LARGEST = (1 << 31) - 1
+
 
 def index_of(given: Any) -> int | None:
     """A whole number of Python's, NumPy's or PyTorch's: Python's own rule for an index, with bools left out."""

@@ -37,7 +37,7 @@ from ._arguments import (
     Weight,
     Weight32,
 )
-from ._attend import FinalState, Normalizer, attend, by_bias, by_sum, none
+from ._attend import FinalState, Normalizer, attend, by_bias, by_softmax, by_sum, none
 from ._errors import CallError, SourceLocation
 from ._literals import word
 from ._ops import (
@@ -48,6 +48,7 @@ from ._ops import (
     cos,
     elu_plus_one,
     exp,
+    exp_score,
     gelu,
     is_above,
     l2_norm,
@@ -101,6 +102,7 @@ __all__ = [
     "attend",
     "attention",
     "by_bias",
+    "by_softmax",
     "by_sum",
     "clamp_min",
     "concat",
@@ -108,6 +110,7 @@ __all__ = [
     "cos",
     "elu_plus_one",
     "exp",
+    "exp_score",
     "feature_map",
     "gelu",
     "hadamard",

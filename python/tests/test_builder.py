@@ -146,6 +146,20 @@ def test_what_bounds_keep_from_being_negative_needs_no_signed_scores(rng):
         ))
 
 
+def test_sums_of_structured_values_are_plain_vectors(rng):
+    """The rows of an attend whose value is a power have no structure: what takes them was refused."""
+
+    @polyattn.attention
+    def powers(q: Sequence[4], k: Sequence[4], v: Sequence[4]):
+        return attend(b.relu(q), b.relu(k), b.sym(v, 2), normalizer=none()) * 2.0
+
+    q, k, v = (rng.standard_normal((1, 9, 1, 4)) for _ in range(3))
+    rows, columns = np.triu_indices(4)
+    values = v[0, :, 0][:, rows] * v[0, :, 0][:, columns] * np.where(rows == columns, 1, 2**0.5)
+    scores = np.tril(np.maximum(q[0, :, 0], 0) @ np.maximum(k[0, :, 0], 0).T)
+    assert abs(polyattn.reference(powers)(q, k, v)[0, :, 0] - 2 * scores @ values).max() < 1e-12
+
+
 def test_operators_with_a_number_or_a_weight_on_the_left(rng):
     """1 - x, 1 / x, abs(x), w - x, x - w and w / x, against NumPy."""
 
@@ -323,7 +337,7 @@ def test_traced_values_have_no_numbers():
         (lambda x: b.softmax(x, groups=np.array([1, 2])), r"expected a whole number of at least 1, got int64 \(2,\)"),
         (lambda x: b.constant(3, 1.0), "constant: like: expected a vector, got int"),
         (lambda x: b.concat(), "concat: expected at least one vector"),
-        (lambda x: attend(x, x, x, normalizer=None), r"attend: normalizer: expected none\(\), by_sum\(eps\) .*got NoneType"),
+        (lambda x: attend(x, x, x, normalizer=None), r"attend: normalizer: expected none\(\), by_sum\(eps\), .*got NoneType"),
         (lambda x: attend(x, x, x, normalizer=none(), local=x), "attend: local: expected a pair of vectors, got the sequence"),
         (lambda x: attend(x, x, x, normalizer=none(), decay_factors=0.5), "decay_factors: expected a list of numbers.*got float"),
         (lambda x: attend(x, x, x, normalizer=none(), block=1.5), "attend: block: expected a whole number"),

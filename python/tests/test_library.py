@@ -113,6 +113,14 @@ REBUILT = {
         "retnet_4_heads": library.retnet(dv=128, decay_factors=GATES),
     },
     "rff": {"rff": library.rff(), "rff_softmax": library.rff(softmax=True)},
+    "window": {
+        "softmax": library.softmax_attention(),
+        "softmax_window": library.softmax_attention(window=64),
+        "softmax_full": library.softmax_attention(mask="full"),
+        "softmax_relative": library.softmax_attention(distances=128),
+        "based_window": library.based_window(),
+        "shared_window": library.shared_window(),
+    },
     "variants": {
         "dpfp_attention": library.dpfp(),
         "triangle_attention": library.triangle(),
@@ -200,7 +208,8 @@ def test_other_sizes_run(rng, name):
              "elementwise_power": dict(d=8, m=6), "performer": dict(d=8, m=10), "rff": dict(d=8, m=10),
              "polysketch": dict(d=8, r=4), "polysketch_learned": dict(d=8, r=4, local=16),
              "based": dict(d=8, r=4), "relative": dict(d=8, m=10, distances=7), "relative_rope": dict(dv=6, distances=30),
-             "toeplitz": dict(dv=6, distances=9)}.get(name, dict(d=8, dv=6))  # fmt: skip
+             "toeplitz": dict(dv=6, distances=9), "based_window": dict(d=8, r=4, window=5), "shared_window": dict(d=8, block=8),
+             "softmax_attention": dict(d=8, dv=6, window=7, distances=3)}.get(name, dict(d=8, dv=6))  # fmt: skip
     spec = getattr(library, name)(**sizes)
     assert spec.name == name
     kernel = polyattn.compile(spec)
@@ -228,6 +237,9 @@ def test_library_refuses():
         lambda: library.performer(m=0),
         lambda: library.toeplitz(name="a b"),
         lambda: library.toeplitz(dtype="f8"),
+        lambda: library.softmax_attention(mask="anticausal"),
+        lambda: library.softmax_attention(window=0),
+        lambda: library.softmax_attention(first_position=True),
     ):
         with pytest.raises(polyattn.CallError, match="expected"):
             build()

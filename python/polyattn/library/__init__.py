@@ -39,9 +39,11 @@ from .polynomials import (
 from .positions import lightning, relative, relative_rope, retnet, toeplitz, xpos
 from .sketches import polysketch, polysketch_learned
 from .softmax_like import hedgehog, performer, rff
+from .windows import based_window, shared_window, softmax_attention
 
 __all__ = [
     "based",
+    "based_window",
     "dpfp",
     "elementwise_power",
     "eps_on_sums",
@@ -68,6 +70,8 @@ __all__ = [
     "relative_rope",
     "retnet",
     "rff",
+    "shared_window",
+    "softmax_attention",
     "summed",
     "toeplitz",
     "triangle",

@@ -36,6 +36,7 @@ class Attend:
         self.mask, self.normalizer, self.options = kind[1], kind[2], attributes_of(kind[3])
         self.is_interleaved = given.get("grouping") == "interleaved"
         self.block: int | None = given.get("block")
+        self.window: int | None = given.get("window")
         self.score_scale: float = given.get("score_scale", 1.0)
         self.factors: list[float] | None = given.get("decay_factors")
         self.has_decay = "decay" in self.clauses or self.factors is not None
@@ -67,6 +68,26 @@ class Attend:
     @property
     def divides(self) -> bool:
         return self.normalizer != "none"
+
+    @property
+    def is_softmax(self) -> bool:
+        return self.normalizer == "softmax"
+
+    def seen(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """Which keys each query sees."""
+        lag = rows[:, None] - columns
+        seen = {"causal": lag >= 0, "anticausal": lag <= 0, "full": torch.ones_like(lag, dtype=torch.bool)}[self.mask]
+        return seen if self.window is None else seen & (lag.abs() < self.window)
+
+
+def _softmax_rows(scores: Tensor, seen: Tensor, value: Tensor) -> Tensor:
+    """Means of values, weighted by the exponentials of the scores that are seen; zero where none is. No score is too large: what a
+    row's largest one leaves is at most 0."""
+    scores = scores.masked_fill(~seen, -torch.inf)
+    largest = scores.detach().amax(-1, keepdim=True)
+    weights = (scores - largest.where(largest > -torch.inf, 0)).exp()
+    total = weights.sum(-1, keepdim=True)
+    return weights @ value / total.where(total > 0, 1)
 
 
 class Vectors:
@@ -124,6 +145,8 @@ class Eager:
         # Entries after passes would have others; this one is as its author wrote it.
         self.body, self.maps = read(text)
         self.signature = signature
+        lines = [line for body in (self.body, *self.maps.values()) for line in body.lines]
+        self._has_positions = any(line.op in ("rope", "relative") for line in lines)
         self.roles = {f"%{one.name}": one for one in signature.arguments}
         self.attend = Attend(next(line for line in self.body.lines if line.op == "attend"))
         returned = next(line for line in self.body.lines if line.op == "return")
@@ -181,6 +204,8 @@ class Eager:
         values: dict[str, Any] = {f"%{one.name}": x for one, x in zip(self.signature.arguments, tensors)}
         values["dtype"] = tensors[0].dtype
         length = tensors[0].shape[1]
+        if self._has_positions and any(self._is_sequence(name, x) and x.shape[1] != length for name, x in values.items()):
+            raise NoForm("positions, where there are not as many keys as queries")
         positions = torch.arange(first, first + length, dtype=torch.float64 if tensors[0].dtype == torch.float64 else torch.float32)
         self._run(self.body, values, positions.view(-1, 1))
         return Vectors(self.attend, {name: Dense(by_heads(x)) if self._is_sequence(name, x) else x for name, x in values.items()})
@@ -207,8 +232,11 @@ class Eager:
             past = decay.cumsum(-1)
             distance = past[..., :, None] - past[..., None, :]
             scores = scores * (distance if attend.mask == "causal" else -distance).clamp(max=0).exp().to(scores)
-        if attend.mask != "full":
-            scores = scores.tril() if attend.mask == "causal" else scores.triu()
+        seen = attend.seen(rows, columns)
+        if attend.is_softmax:
+            return by_heads(_softmax_rows(scores, seen, one.value))
+        if attend.mask != "full" or attend.window is not None:
+            scores = scores.masked_fill(~seen, 0)
         counts = {"causal": rows + 1, "anticausal": len(rows) - rows, "full": torch.full_like(rows, len(columns))}[attend.mask]
         total = scores.sum(-1, keepdim=True) if attend.divides else None
         largest = scores.amax(-1, keepdim=True) if attend.options.get("eps_mode") == "row_max" else None
@@ -220,6 +248,10 @@ class Eager:
             raise NoForm(f"the mask {attend.mask} has no states here")
         if attend.options.get("eps_mode") == "row_max":
             raise NoForm("eps_mode row_max needs all scores of a row")
+        if attend.is_softmax:
+            raise NoForm("a softmax has no states here")
+        if attend.window is not None:
+            raise NoForm("a window has no states here")
         if attend.block is not None and attend.block != has_local:
             raise NoForm(f"exact blocks of {attend.block} positions")
 

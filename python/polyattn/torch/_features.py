@@ -155,6 +155,27 @@ class Product(Features):
 
 
 @dataclass
+class Exponential(Features):
+    """The exponentials of all scores."""
+
+    base: Features
+
+    def dense(self) -> torch.Tensor:
+        raise NoForm("the exponential of a score has no features")
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    def scores(self, keys: Features) -> torch.Tensor:
+        assert isinstance(keys, Exponential)
+        return self.base.scores(keys.base).exp()
+
+    def map(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Features:
+        return Exponential(self.base.map(change))
+
+
+@dataclass
 class Relative(Features):
     """Scores by the distance of positions. `table` is [n] or [H, 1, n]; positions are [T, 1], or [B, 1, T, 1]."""
 
@@ -263,6 +284,8 @@ def features_of(op: str, operands: list[Any], attributes: dict[str, Any], all_pr
         return Scaled(operands[0], attributes["factor"])
     if op == "concat":
         return Concat(operands)
+    if op == "exp_score":
+        return Exponential(operands[0])
     if op == "tensor":
         found: Features = operands[0]
         for one in operands[1:]:
