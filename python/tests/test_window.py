@@ -340,7 +340,7 @@ def test_a_layer_with_a_window_learns(rng):
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[0] > 1.5 and sum(losses[-5:]) / 5 < 0.5 * losses[0]
-    with pytest.raises(polyattn.SpecError, match="does not decode: a softmax has exponentials of scores"):
+    with pytest.raises(polyattn.SpecError, match="does not decode: a window with a score by the distance of positions"):
         layer.new_states(1)
 
 
@@ -394,7 +394,7 @@ def test_comparison():
     forward, both, decode = found.rows
     for row in (forward, both):
         assert not row.absent and row.forms["eager"] == "direct"
-    assert "does not decode: a softmax" in decode.absent["polyattn"]
+    assert "does not decode: a window with a score by the distance" in decode.absent["polyattn"]
 
 
 BAD_WINDOWS = (0, -1, 1.5, True, "8", 1 << 31)
@@ -476,10 +476,44 @@ def test_an_exponential_is_no_value():
         (of_scores(b.exp_score, normalizer=b.none()), "the exponential of a score has no features"),
     ],
 )
-def test_no_state_and_no_decoding(spec, reason):
-    for direction, words in (("decode", "does not decode: "), ("states", "has no states that segments compose by: ")):
-        with pytest.raises(polyattn.SpecError, match=f"{words}{reason}"):
-            polyattn.compile(spec, direction=direction)
+def test_no_states_of_segments(spec, reason):
+    with pytest.raises(polyattn.SpecError, match=f"has no states that segments compose by: {reason}"):
+        polyattn.compile(spec, direction="states")
+
+
+@pytest.mark.parametrize(
+    "spec, reason",
+    [
+        (library.softmax_attention(8), "a softmax has exponentials of scores, which have no features"),
+        (of_scores(b.exp_score, normalizer=b.none()), "the exponential of a score has no features"),
+        (library.softmax_attention(8, window=4, distances=2), "a window with a score by the distance of positions"),
+    ],
+)
+def test_no_decoding(spec, reason):
+    with pytest.raises(polyattn.SpecError, match=f"does not decode: {reason}"):
+        polyattn.compile(spec, direction="decode")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        library.softmax_attention(8, window=1),
+        library.softmax_attention(8, window=7),
+        library.softmax_attention(8, window=40),
+        library.based_window(8, r=4, window=20),
+        of_scores(lambda x: b.exp_score(x * 0.5), normalizer=b.by_sum(0.1), window=19),
+    ],
+)
+def test_windows_decode(rng, spec):
+    """A prompt, a chunk and single tokens give the rows of the whole sequence, by a ring that they go round several times."""
+    layer = pt.nn.Attention(spec, 16, heads=2)
+    (x,) = tensors(rng, (2, 150, 16))
+    with torch.no_grad():
+        whole = layer(x)
+        states = layer.new_states(2)
+        parts = [layer.prefill(x[:, :61], states), layer.prefill(x[:, 61:75], states)]
+        parts += [layer.step(x[:, i : i + 1], states) for i in range(75, 150)]
+    torch.testing.assert_close(torch.cat(parts, 1), whole, rtol=1e-4, atol=1e-5)
 
 
 def test_blocks_of_exponentials_decode(rng):
