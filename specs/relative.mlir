@@ -1,6 +1,6 @@
 // Scores that depend on the distance of two positions: `relative` is a number c(i - j) of a table.
 // `tensor` multiplies it, `concat` adds it, powers raise it. Such scores have no features, so that all
-// pairs are computed: time grows with the square of the length.
+// pairs are computed which the table does not make zero (`beyond = zero`).
 //
 // Kernelized attention with relative positions (Luo et al. 2021, "Stable, Fast and Accurate:
 // Kernelized Attention with Relative Positional Encoding"): each pair of positive random
@@ -68,4 +68,19 @@ polyattn.attention @relative_rope<d = 8, dv = 64, distances = 512>(
 polyattn.attention @toeplitz<dv = 64, distances = 512>(v: seq[dv], c: head_weight[distances]) {
   t = relative(c, beyond = zero)
   return attend(t, t, v) causal normalize none
+}
+
+// Scores times a sum of exponentials of the distance, here of four: 0.4 g1^(i - j) + 0.3 g2^(i - j) + ...
+// Each term is a state with a decay of its own, so that time is linear in the length, and sequences
+// are continued. Values bring a 1, whose sum is the denominator.
+polyattn.attention @exponentials<d = 64, dv = 64>(
+    q, k: seq[d], v: seq[dv], g1, g2, g3, g4: head_decay) {
+  map phi(x) = elu_plus_one(x)
+  rows = concat(v, 1)
+  a = attend(phi(q), phi(k), rows) causal normalize none decay g1 gate_heads q
+  b = attend(phi(q), phi(k), rows) causal normalize none decay g2 gate_heads q
+  c = attend(phi(q), phi(k), rows) causal normalize none decay g3 gate_heads q
+  e = attend(phi(q), phi(k), rows) causal normalize none decay g4 gate_heads q
+  s = a * 0.4 + b * 0.3 + c * 0.2 + e * 0.1
+  return s[:dv] * (s[dv] + 1e-6) ** -1
 }

@@ -255,9 +255,9 @@ LogicalResult AttendBackwardOp::verify() {
   if (failed(verifyDecay(*this, "C4", "C4")) || failed(verifyBlockStates(*this)))
     return failure();
   bool hasStates = getInitialState() || getFinalGradient();
-  if (getWindow() &&
-      (int64_t(*getWindow()) < 1 || hasStates || getBlockStates() || getLocalQuery()))
-    return emitOpError("C8: a window is positive, without states or local vectors");
+  if (getWindow() && (int64_t(*getWindow()) < 1 || int64_t(*getWindow()) > AttendOp::kMaxWindow ||
+                      hasStates || getBlockStates() || getLocalQuery()))
+    return emitOpError("C8: a window has 1 to 2^31 - 1 positions, without states or local vectors");
   if ((hasStates || getInitialNormalizer() || getFinalNormalizerGradient()) &&
       getMask() == Mask::Full)
     return emitOpError("C5: states need the mask causal or anticausal");

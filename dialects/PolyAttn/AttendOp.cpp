@@ -311,9 +311,10 @@ static LogicalResult verifyLagSlope(AttendOp op) {
 static LogicalResult verifyWindow(AttendOp op) {
   if (!op.getWindow())
     return success();
-  if (int64_t(*op.getWindow()) < 1)
-    return op.emitOpError("C23: a window has at least one position, got ")
-           << int64_t(*op.getWindow());
+  auto window = int64_t(*op.getWindow());
+  if (window < 1 || window > AttendOp::kMaxWindow)
+    return op.emitOpError("C23: a window has 1 to ")
+           << AttendOp::kMaxWindow << " positions, got " << window;
   if (hasAnyState(op) || op.getLocalQuery() || op.hasDecayOfFeatures())
     return op.emitOpError("C23: a window leaves out keys, which a state has: it is not for states, "
                           "local vectors or a decay of each feature");

@@ -120,8 +120,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         |i - j|.
     C22: with a `relative_slope` as value, of one side as C21 says, there is `normalize <none>` without a
         mean, no state, `products`, `of_keys` or local vectors, and only `weight_gradient` takes the rows.
-    C23: a `window` is positive, and not for states, local vectors, a decay of each feature or
-        `reduce = mean`: these have all keys before a position.
+    C23: a `window` has 1 to 2^31 - 1 positions, and is not for states, local vectors, a decay of each
+        feature or `reduce = mean`: these have all keys before a position.
     C24: `normalize <softmax>` is not for states, local vectors or decays. C5 does not hold for it:
         exponentials are positive.
 
@@ -147,6 +147,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
   let extraClassDeclaration = [{
     /// The largest number of features for which a state can be asked.
     static constexpr int64_t kMaxStateWidth = int64_t(1) << 24;
+    /// The longest window: positions are 32 bits on a GPU.
+    static constexpr int64_t kMaxWindow = (int64_t(1) << 31) - 1;
     double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
     bool hasDecay() { return getDecay() || getDecayFactors(); }
     /// Whether each feature has a decay of its own.

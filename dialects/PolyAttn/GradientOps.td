@@ -45,7 +45,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
         sums of arguments (`add_states`).
     C7: `block_states` and `state_every` come together, with the causal mask and without local vectors or
         an initial state; they are an argument f32 [B, T, H, W], W as of `attend` (BlockStates.h).
-    C8: a `window` is positive, without states or local vectors.
+    C8: a `window` has 1 to 2^31 - 1 positions, without states or local vectors.
 
     ```mlir
     polyattn.attention @linear_backward(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,

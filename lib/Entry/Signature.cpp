@@ -138,6 +138,9 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
   bool holdable = true;
   for (AttendOp attend : attends) {
     Structure structure = cast<FeatureType>(attend.getKey().getType()).getStructure();
+    bool isSoftmax = attend.getNormalizer().isSoftmax();
+    if (isSoftmax) // which takes the exponentials itself
+      structure = Structure::exponential(structure);
     int64_t width = structure.width();
     int64_t valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
     bool normalized = attend.getNormalizer().hasDenominator();
@@ -148,7 +151,7 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
       continue;
     widest = width;
     facts.featureDim = width < Structure::kHuge ? std::optional<int64_t>(width) : std::nullopt;
-    facts.degree = polyattn::factsOf(attend.getKey()).degree;
+    facts.degree = isSoftmax ? std::nullopt : polyattn::factsOf(attend.getKey()).degree;
     facts.scoreForm = structure.hasScoreForm() ? structure.str() : "";
   }
   if (holdable && !attends.empty())

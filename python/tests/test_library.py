@@ -106,6 +106,7 @@ REBUILT = {
         "relative_window": library.relative(feature_map="elu", distances=256, beyond="zero", log=False),
         "relative_rope": library.relative_rope(),
         "toeplitz": library.toeplitz(),
+        "exponentials": library.exponentials(),
     },
     "relu": {"relu": library.linear(feature_map="relu")},
     "retnet": {

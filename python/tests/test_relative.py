@@ -133,3 +133,28 @@ def test_what_is_no_score_by_distance_is_refused(make, message):
 def test_no_state_and_no_decoding():
     with pytest.raises(ValueError, match="a score by the distance of positions has no features"):
         polyattn.compile(library.relative(8, feature_map="elu"), direction="decode")
+
+
+@pytest.mark.parametrize("feature_map", ["elu", "squares", "none"])
+@pytest.mark.parametrize("coefficients", [(1.0,), (0.4, 0.3, 0.2, 0.1)])
+def test_sums_of_exponentials(rng, feature_map, coefficients):
+    """Rows of states are those of all pairs."""
+    torch.manual_seed(int(rng.integers(2**31)))
+    spec = library.exponentials(8, 5, coefficients=coefficients, feature_map=feature_map)
+    q, k, v = torch.randn(2, 70, 3, 8), torch.randn(2, 70, 3, 8), torch.randn(2, 70, 3, 5)
+    decays = [-0.3 * torch.rand(3) for _ in coefficients]
+    found = torch.from_numpy(polyattn.compile(spec)(*(x.numpy() for x in (q, k, v, *decays))))
+    lag = torch.arange(70)[:, None] - torch.arange(70)
+    x, y = (torch.nn.functional.elu(z.double()) + 1 if feature_map == "elu" else z.double() for z in (q, k))
+    scores = torch.einsum("bihd,bjhd->bhij", x, y) ** (2 if feature_map == "squares" else 1)
+    kept = sum(a * (g.double()[:, None, None] * lag.clamp(min=0)).exp() for a, g in zip(coefficients, decays))
+    scores = scores * kept * (lag >= 0)
+    rows = torch.einsum("bhij,bjhd->bihd", scores, v.double())
+    if feature_map != "none":
+        rows = rows / (scores.sum(-1).transpose(1, 2)[..., None] + 1e-6)
+    assert float((found - rows).norm() / rows.norm()) < 1e-5
+
+
+def test_no_exponentials():
+    with pytest.raises(polyattn.CallError, match="coefficients: expected at least one number"):
+        library.exponentials(coefficients=())

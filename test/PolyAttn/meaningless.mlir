@@ -403,7 +403,7 @@ polyattn.attention @exponential_one_side(%q: tensor<?x?x?x4xf32>) -> (o: tensor<
 
 polyattn.attention @window_empty(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C23: a window has at least one position, got 0}}
+  // expected-error@+1 {{C23: a window has 1 to 2147483647 positions, got 0}}
   %o = attend query %a key %a value %a causal normalize <none> {window = 0} : [4], [4], [4]
   return %o : [4]
 }
@@ -480,4 +480,13 @@ polyattn.attention @ragged_ring(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x40x4xf32
   %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x40x4xf32>
   %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
   return %o, %k : [4], tensor<?x?x40x4xf32>
+}
+
+// -----
+
+polyattn.attention @window_too_long(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C23: a window has 1 to 2147483647 positions, got 9223372036854775807}}
+  %o = attend query %a key %a value %a full normalize <softmax> {window = 9223372036854775807} : [4], [4], [4]
+  return %o : [4]
 }

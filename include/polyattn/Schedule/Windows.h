@@ -11,8 +11,9 @@
 
 namespace polyattn {
 
-/// The positions that a query sees on either side, its own one included: by the attend's `window`, or
-/// by tables of distances that end, with `beyond = zero`. None where it sees all that the mask leaves.
+/// The positions that a query sees on either side, its own one included: by the attend's `window`,
+/// or by tables of distances that end, with `beyond = zero`. None where it sees all that the mask
+/// leaves.
 std::optional<int64_t> windowOf(AttendOp attend);
 
 } // namespace polyattn

@@ -36,7 +36,7 @@ from .polynomials import (
     power,
     triangle,
 )
-from .positions import lightning, relative, relative_rope, retnet, toeplitz, xpos
+from .positions import exponentials, lightning, relative, relative_rope, retnet, toeplitz, xpos
 from .sketches import polysketch, polysketch_learned
 from .softmax_like import hedgehog, performer, rff
 from .windows import based_window, shared_window, softmax_attention
@@ -47,6 +47,7 @@ __all__ = [
     "dpfp",
     "elementwise_power",
     "eps_on_sums",
+    "exponentials",
     "fast_rope",
     "flatten",
     "flatten_vision",

@@ -173,3 +173,33 @@ def relative_rope(
 def toeplitz(dv: int = 64, *, distances: int = 512, dtype: str = "f32", name: str = "toeplitz") -> Spec:
     """The token mixing of Toeplitz neural networks (Qin et al. 2023): o_i = sum of c(i - j) v_j over keys j <= i, c of each head."""
     return from_file("relative", "toeplitz", {"dv": dv, "distances": distances}, dtype, name)
+
+
+def exponentials(
+    d: int = 64, dv: int | None = None, *, coefficients: tuple[float, ...] = (0.4, 0.3, 0.2, 0.1),
+    feature_map: Literal["elu", "squares", "none"] = "elu", eps: float = 1e-6, dtype: str = "f32", name: str = "exponentials",
+) -> Spec:  # fmt: skip
+    """Scores of a feature map times a sum of exponentials of the distance, sum of a_r g_r^(i - j): each term is a state with a decay of its own.
+
+    coefficients: the numbers a_r, one for each term. The logarithms of g_r are arguments g1, g2, ..., per query head.
+    feature_map: elu, elu + 1; squares, squares of scores; none, the scores themselves, which are not normalized.
+    eps: what is added to the sum of the scores.
+    """
+    one_of("feature_map", feature_map, ("elu", "squares", "none"))
+    if not coefficients:
+        raise CallError("coefficients: expected at least one number, got none")
+    maps: dict[str, Callable[..., Any]] = {"elu": b.elu_plus_one, "squares": lambda x: b.sym(x, 2), "none": lambda x: x}
+    width = d if dv is None else dv
+
+    def body(q: Any, k: Any, v: Any, **decays: Any) -> Any:
+        query, key = (maps[feature_map](x) for x in (q, k))
+        rows = v if feature_map == "none" else b.concat(v, 1.0)
+        terms = [
+            b.attend(query, key, rows, normalizer=b.none(), decay=decay, gate_heads="q") * coefficient
+            for decay, coefficient in zip(decays.values(), coefficients)
+        ]
+        total = b.add(*terms) if len(terms) > 1 else terms[0]
+        return total if feature_map == "none" else b.hadamard(total[:width], (total[width] + eps) ** -1)
+
+    more = {f"g{i + 1}": b.HeadDecay for i in range(len(coefficients))}
+    return build(name, dtype, sequences(d, dv) | more, body)
