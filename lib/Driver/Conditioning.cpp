@@ -124,10 +124,8 @@ double DoubtfulRow::condition(ElementType arithmetic) const {
   return size > 0 ? spread / size / Arithmetic::of(arithmetic).unit : 0;
 }
 
-/// The most terms of a sum: over keys, or over what a key or a value has.
-static int64_t longestSum(const Oracle &oracle) {
-  int64_t terms = oracle.inputs.sizes.keys;
-  AttentionOp attention = oracle.attention;
+int64_t driver::longestSum(AttentionOp attention, int64_t keys) {
+  int64_t terms = keys;
   for (AttendOp attend : attendsOf(attention))
     terms = std::max({terms, widthOf(attend.getKey()), widthOf(attend.getValue())});
   return terms;
@@ -136,8 +134,9 @@ static int64_t longestSum(const Oracle &oracle) {
 bool DoubtfulRow::isExplained(const Oracle &oracle) const {
   // Samples disturb the terms of a sum; its partial sums, which code rounds, grow with their root.
   // Sums of 16-bit products are f32, whose roundings do not count beside those of the products.
+  int64_t terms = longestSum(oracle.attention, oracle.inputs.sizes.keys);
   double allowed = oracle.arithmetic == ElementType::F32
-                       ? kTimesSpread * std::max(1.0, std::sqrt(double(longestSum(oracle))) / 4)
+                       ? kTimesSpread * std::max(1.0, std::sqrt(double(terms)) / 4)
                        : kTimesNarrowSpread;
   if (allowed * denominatorMove >= 1) // the denominator may be zero
     return std::isfinite(difference);

@@ -60,6 +60,9 @@ private:
 /// where a result is about to be called wrong.
 enum class EvaluationBudget : int64_t { Small = 20'000'000, Large = 1'000'000'000 };
 
+/// The most terms of a sum: over keys, or over what a key or a value has.
+int64_t longestSum(AttentionOp attention, int64_t keys);
+
 /// Whether a running state of features can be asked, within that budget.
 bool hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &sizes,
                                EvaluationBudget budget = EvaluationBudget::Small);

@@ -167,11 +167,16 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   };
   auto definition = evaluationOf(program);
   size_t results = attention.getResultNames().size();
+  // What is read of a state is a sum over its features.
+  auto askWith = [&](AttentionOp recurrent) {
+    return ask(definition, evaluationOf(recurrent), results,
+               driver::longestSum(recurrent, sizes.keys), arithmetic);
+  };
   if (driver::hasRecurrentReadingWithin(program, sizes, budget))
-    return ask(definition, definition, results, sizes.keys, arithmetic);
+    return askWith(program);
   OwningOpRef<ModuleOp> simplified = simplify(*module);
   if (simplified && driver::hasRecurrentReadingWithin(firstOf(*simplified), sizes, budget))
-    return ask(definition, evaluationOf(firstOf(*simplified)), results, sizes.keys, arithmetic);
+    return askWith(firstOf(*simplified));
   return ask(definition, nullptr, results, sizes.keys, arithmetic);
 }
 
