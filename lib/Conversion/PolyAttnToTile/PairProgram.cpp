@@ -116,15 +116,21 @@ Value PairProgram::scores(TileBuilder &b, const Meeting &meeting) {
                      lags, op.scoreScale(), meeting.triangle);
 }
 
-/// `scores` where a pair is inside of the window, `otherwise` elsewhere.
+/// `scores` where a pair is inside of the window, `otherwise` elsewhere. Where rows see one side,
+/// their positions move by the window: f32 has numbers near its edge exactly, however long it is.
 Value PairProgram::inWindow(TileBuilder &b, Value scores, const Meeting &meeting,
                             double otherwise) {
   Diagonals pair(*this, b, meeting.queries, meeting.keys);
-  double window = double(*op.getWindow());
+  auto window = int64_t(*op.getWindow());
+  if (context.isOrdered())
+    pair.distance = b.addIndex(pair.distance, b.index(context.isForwards() ? -window : window));
   auto [row, column] = pair.positions();
   return b.map({scores, row, column}, [&](ElementBuilder &e, ValueRange in) {
-    Value lag = e.magnitude(e.sub(in[1], in[2]));
-    return e.select(e.less(lag, e.constant(window)), in[0], e.constant(otherwise));
+    Value isInside = !context.isOrdered()
+                         ? e.less(e.magnitude(e.sub(in[1], in[2])), e.constant(double(window)))
+                     : context.isForwards() ? e.less(in[1], in[2])
+                                            : e.less(in[2], in[1]);
+    return e.select(isInside, in[0], e.constant(otherwise));
   });
 }
 

@@ -43,11 +43,11 @@ polyattn.attention @softmax(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v
 // CHECK:         [[FIRST:%.*]] = arith.subi [[ROW]], [[MORE]]
 // CHECK:         arith.subi [[WHOLE]], [[FIRST]]
 // CHECK:         scf.for
-// CHECK:           tile.iota
-// CHECK:           math.absf
-// CHECK:           arith.constant 4.800000e+01
+// CHECK:           [[EDGE:%.*]] = arith.constant -48 : index
+// CHECK:           [[MOVED:%.*]] = arith.addi {{.*}}, [[EDGE]]
+// CHECK:           tile.iota [[MOVED]]
 // CHECK:           scf.yield
-// CHECK-NOT:     math.absf
+// CHECK-NOT:     tile.iota
 polyattn.attention @window(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
@@ -60,9 +60,13 @@ polyattn.attention @window(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v:
 // CHECK-LABEL: tile.kernel @short_window programs
 // CHECK:       scf.for
 // CHECK:         scf.for
-// CHECK:           math.absf
+// CHECK:           [[EDGE:%.*]] = arith.constant 5 : index
+// CHECK:           [[MOVED:%.*]] = arith.addi {{.*}}, [[EDGE]]
+// CHECK:           tile.iota [[MOVED]]
 // CHECK:         tile.causal_mask {{.*}}upper
-// CHECK:         math.absf
+// CHECK:         [[OWN:%.*]] = arith.constant 5 : index
+// CHECK:         [[SHIFTED:%.*]] = arith.addi {{.*}}, [[OWN]]
+// CHECK:         tile.iota [[SHIFTED]]
 polyattn.attention @short_window(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
