@@ -66,7 +66,7 @@ def check(spec, given, formula, *, rtol=1e-5, of_gradients=2e-5, largest=1, run=
     rows = formula(*expected)
     assert o.isfinite().all()
     assert (o.double() - rows).norm() <= rtol * rows.norm()
-    slopes = torch.randn_like(rows)
+    slopes = torch.randn(rows.shape, generator=torch.Generator().manual_seed(0), dtype=rows.dtype)
     o.backward(slopes.to(o.dtype))
     rows.backward(slopes)
     for mine, theirs in zip(found, expected):
@@ -394,7 +394,7 @@ def test_comparison():
     forward, both, decode = found.rows
     for row in (forward, both):
         assert not row.absent and row.forms["eager"] == "direct"
-    assert "does not decode: a window with a score by the distance" in decode.absent["polyattn"]
+    assert "does not decode: a window with a score" in decode.absent["polyattn"]
 
 
 BAD_WINDOWS = (0, -1, 1.5, True, "8", 1 << 31)
@@ -511,7 +511,7 @@ def test_windows_decode(rng, spec):
     with torch.no_grad():
         whole = layer(x)
         states = layer.new_states(2)
-        parts = [layer.prefill(x[:, :61], states), layer.prefill(x[:, 61:75], states)]
+        parts = [layer.prefill(x[:, :61], states), layer.step(x[:, 61:75], states)]
         parts += [layer.step(x[:, i : i + 1], states) for i in range(75, 150)]
     torch.testing.assert_close(torch.cat(parts, 1), whole, rtol=1e-4, atol=1e-5)
 
