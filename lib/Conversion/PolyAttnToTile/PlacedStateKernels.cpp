@@ -138,6 +138,8 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
     Value rows = b.index(keep.getRows());
     Value last = b.subIndex(end, b.minIndex(sequence.queries, rows));
     Value from = b.mulIndex(b.divIndex(last, length), length);
+    // Without positions there is no row that a load could take instead of those past the end.
+    from = b.select(b.isEqual(sequence.queries, b.index(0)), end, from);
     b.loop(from, end, length, [&](Value block) {
       Value begin = arith::MaxSIOp::create(b, block, last);
       Value behind = b.minIndex(b.addIndex(block, length), end);
