@@ -44,6 +44,9 @@ std::string noFeaturesOf(mlir::Value vector);
 /// state.
 std::string noStateOf(AttendOp attend);
 inline bool mayHaveState(AttendOp attend) { return noStateOf(attend).empty(); }
+/// Why the window of an attend does not reach into the calls before, as a clause; empty where it
+/// does.
+std::string noRingOf(AttendOp attend);
 
 /// Attend, C14, in a map's or an attention's body: what has no features is a part of scores.
 mlir::LogicalResult verifyFeaturelessScores(mlir::Block &body);

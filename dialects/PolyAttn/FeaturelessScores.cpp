@@ -67,6 +67,17 @@ std::string polyattn::noStateOf(AttendOp attend) {
   return noFeaturesOf(attend.getKey());
 }
 
+std::string polyattn::noRingOf(AttendOp attend) {
+  auto isRelative = [](Operation *op) { return isa<RelativeOp>(op); };
+  bool hasLags = findInScore(attend.getQuery(), isRelative);
+  if (!attend.hasDecay() && !hasLags)
+    return "";
+  return ("a window with " +
+          StringRef(attend.hasDecay() ? "a decay" : "a score by the distance of positions") +
+          " is one of a call's own keys alone")
+      .str();
+}
+
 /// Whether an op takes only the scores of a vector.
 static bool takesScores(Operation &op, Value vector) {
   if (auto attend = dyn_cast<AttendOp>(op))

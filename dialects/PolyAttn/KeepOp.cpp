@@ -75,16 +75,6 @@ static LogicalResult verifyRows(AttendOp attend, KeepOp keep) {
          << keep.getRows() << " rows where a local block has " << int64_t(*attend.getBlock());
 }
 
-/// What an attend with a window reads of the calls before has no decay, and no distance by tables.
-static LogicalResult verifyWindowOfCalls(AttendOp attend) {
-  auto isRelative = [](Operation *op) { return isa<RelativeOp>(op); };
-  if (attend.hasDecay() || findInScore(attend.getQuery(), isRelative))
-    return attend.emitOpError(
-        "C10: a window that reaches into the calls before has no decay and no "
-        "score by the distance of positions");
-  return success();
-}
-
 /// Tensors whose rows the keys of an attend need.
 static SmallVector<BlockArgument> rowsOfKeys(AttendOp attend) {
   SmallVector<BlockArgument> tensors = sequencesOfKeys(attend);
@@ -114,9 +104,10 @@ LogicalResult polyattn::verifyKept(AttentionOp op) {
     // What a state has taken in, no window needs.
     if (!attend.getWindow() && !attend.getLocalQuery() && kept.begin()->second.isRing())
       continue;
-    if (failed(verifyRows(attend, kept.begin()->second)) ||
-        (attend.getWindow() && failed(verifyWindowOfCalls(attend))))
+    if (failed(verifyRows(attend, kept.begin()->second)))
       return failure();
+    if (std::string reason = attend.getWindow() ? noRingOf(attend) : ""; !reason.empty())
+      return attend.emitOpError("C10: ") << reason;
     for (BlockArgument tensor : rowsOfKeys(attend)) {
       needed.insert(tensor);
       auto found = kept.find(tensor);

@@ -23,18 +23,6 @@ namespace polyattn {
 // What cannot be continued
 //===----------------------------------------------------------------------===//
 
-/// A window reads the keys of the calls before as they are.
-static LogicalResult checkWindow(AttendOp attend) {
-  auto isRelative = [](Operation *op) { return isa<RelativeOp>(op); };
-  if (attend.hasDecay() || findInScore(attend.getQuery(), isRelative))
-    return attend.emitOpError("does not decode: a window with ")
-           << (attend.hasDecay() ? "a decay" : "a score by the distance of positions")
-           << " is one of a call's own keys alone";
-  if (attend.getFactors())
-    return attend.emitOpError("keeps factors or states for a gradient, which does not decode");
-  return success();
-}
-
 static LogicalResult checkOp(Operation &op) {
   if (op.hasTrait<OnlyInGradients>())
     return op.emitOpError("is a gradient, which does not decode");
@@ -43,12 +31,11 @@ static LogicalResult checkOp(Operation &op) {
     return success();
   if (attend.getMask() != Mask::Causal)
     return attend.emitOpError("does not decode with this mask: a token would see later ones");
-  if (attend.getWindow())
-    return checkWindow(attend);
-  if (std::string reason = noStateOf(attend); !reason.empty())
+  std::string reason = attend.getWindow() ? noRingOf(attend) : noStateOf(attend);
+  if (!reason.empty())
     return attend.emitOpError("does not decode: ") << reason;
   int64_t width = cast<FeatureType>(attend.getKey().getType()).getWidth();
-  if (width > AttendOp::kMaxStateWidth)
+  if (!attend.getWindow() && width > AttendOp::kMaxStateWidth)
     return attend.emitOpError("does not decode: a state of ")
            << width << " features is too large to hold";
   if (attend.getFactors() || attend.getStateEvery())
@@ -56,8 +43,8 @@ static LogicalResult checkOp(Operation &op) {
   return success();
 }
 
-/// A call has one place in a local block: all attends have the same, or all have none. So it is
-/// with windows.
+/// A call has one place in a local block: all attends have the same, or all have none. Windows are
+/// not beside local blocks.
 static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
   auto blockOf = [](AttendOp attend) {
     return attend.getLocalQuery() ? int64_t(*attend.getBlock()) : 0;
@@ -118,11 +105,8 @@ public:
 
   void add(AttendOp attend) {
     for (BlockArgument tensor : sequencesOfKeys(attend)) {
-      bool isValue = isOnlyValue(tensor, attend);
-      if (attend.getWindow())
-        keep(tensor, attend, isValue ? "window_values" : "window_keys");
-      else
-        keep(tensor, attend, isValue ? "local_values" : "local_keys");
+      StringRef rows = isOnlyValue(tensor, attend) ? "_values" : "_keys";
+      keep(tensor, attend, ((attend.getWindow() ? "window" : "local") + rows).str());
     }
     auto decay = cast_or_null<BlockArgument>(attend.getDecay());
     if (decay && cast<RankedTensorType>(decay.getType()).getRank() == 3)

@@ -474,6 +474,16 @@ polyattn.attention @short_ring(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x16x4xf32>
 
 // -----
 
+polyattn.attention @ring_decay(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x32x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x32x4xf32> in %p) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x32x4xf32>
+  // expected-error@+1 {{C10: a window with a decay is one of a call's own keys alone}}
+  %o = attend query %a key %a value %a causal normalize <none> {window = 8, decay_factors = array<f64: 0.5>} : [4], [4], [4]
+  return %o, %k : [4], tensor<?x?x32x4xf32>
+}
+
+// -----
+
 polyattn.attention @ragged_ring(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x40x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x40x4xf32> in %p) first_position %f slots %s {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{C2: a ring has a multiple of 16 rows of a tensor [B, T, H, d], got 'tensor<?x?x40x4xf32>'}}
