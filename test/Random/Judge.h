@@ -24,7 +24,8 @@ using driver::Disturbance;
 /// The rows of right results with the errors that they may have.
 class Judge {
 public:
-  /// Rows are sums of so many terms, over keys or features of a state, each step of which is rounded.
+  /// Rows are sums of so many terms, over keys or features of a state, each step of which is
+  /// rounded.
   static Judge of(const Arithmetic &arithmetic, std::vector<Array> reference, int64_t terms);
   /// Asks the oracle for the rows and how well they are determined, by a running state, too, where
   /// `budget` allows. Fails, with the context's diagnostic, where it refuses the program.
