@@ -11,10 +11,10 @@
 using namespace polyattn;
 using namespace polyattn::random;
 
-void SpecWriter::decay() {
+bool SpecWriter::decay() {
   int64_t form = choices.below(8);
   if (form < 5)
-    return;
+    return false;
   bool perQuery = choices.chance(40);
   attributes += std::string("gate_heads = #polyattn.gate_heads<") + (perQuery ? "q" : "kv") + ">, ";
   if (form < 7) {
@@ -26,12 +26,13 @@ void SpecWriter::decay() {
     operands += " decay %" + gates.tensor.name;
     types += ", " + gates.tensor.type;
     lastGates = gates;
-    return;
+    return true;
   }
   std::string factors;
   for (int64_t i = 0; i < (perQuery ? spec.sizes.heads : spec.sizes.kvHeads); ++i)
     factors += (i ? ", " : "") + number(choices.oneOf({0.9, 1.0, 0.5, 0.99, 1e-3}));
   attributes += "decay_factors = array<f64: " + factors + ">, ";
+  return true;
 }
 
 void SpecWriter::decayOfFeatures(int64_t features) {
@@ -178,8 +179,7 @@ void SpecWriter::attend() {
       mask == "causal" && !isLocal && chunks.empty() && features <= 300 && choices.chance(10);
   if (featuresDecay)
     decayOfFeatures(features);
-  else if (isOrdered())
-    decay();
+  bool hasDecay = featuresDecay || (isOrdered() && decay());
   bool holdable = isOrdered() && features <= 1500;
   bool initial = holdable && choices.chance(15), final = holdable && choices.chance(20);
   if (choices.chance(25)) {
@@ -189,8 +189,6 @@ void SpecWriter::attend() {
   }
   bool hasStates = initial || final || featuresDecay;
   bool mayLackState = !hasStates && !isLocal && chunks.empty();
-  bool hasDecay = llvm::StringRef(operands).contains(" decay ") ||
-                  llvm::StringRef(attributes).contains("decay_factors");
   std::string denominator = normalizer(isSigned, hasStates, mayLackState && !hasDecay);
   bool lacksState = denominator == "softmax";
   if (mayLackState && !llvm::StringRef(denominator).contains("mean") && choices.chance(12)) {

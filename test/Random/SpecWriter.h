@@ -84,7 +84,8 @@ private:
   };
   void attend();
   void writeAttend();
-  void decay();
+  /// Whether it has written one.
+  bool decay();
   void decayOfFeatures(int64_t features);
   std::string normalizer(bool isSigned, bool hasStates, bool mayBeSoftmax);
   std::string schedule(int64_t features);

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace polyattn;
 
 /// The position `length` before another one, or the first one.
-static Value before(TileBuilder &b, Value position, Value length) {
+static Value positionBefore(TileBuilder &b, Value position, Value length) {
   return b.subIndex(position, b.minIndex(position, length));
 }
 
@@ -77,8 +77,8 @@ Value PairProgram::lagScores(TileBuilder &b, RelativeOp relative, const VectorPr
 }
 
 /// Adds scores to those of their lags. Rows and columns past the end are no pairs.
-void PairProgram::addByLag(TileBuilder &b, Value scores, const Meeting &meeting) {
-  const VectorProgram &queries = meeting.queries, &keys = meeting.keys;
+void PairProgram::addByLag(TileBuilder &b, Value scores, const BlockPair &blockPair) {
+  const VectorProgram &queries = blockPair.queries, &keys = blockPair.keys;
   Diagonals pair(*this, b, queries, keys);
   LagRows lags = LagRows::of(op, op.getLagSlope().getLags());
   auto count = [&](Value number) -> Value {
@@ -107,20 +107,20 @@ void PairProgram::addByLag(TileBuilder &b, Value scores, const Meeting &meeting)
 }
 
 /// kappa of two blocks, which may be any number outside of the triangle.
-Value PairProgram::scores(TileBuilder &b, const Meeting &meeting) {
+Value PairProgram::scores(TileBuilder &b, const BlockPair &blockPair) {
   auto lags = [&](RelativeOp relative, const VectorProgram &queries, const VectorProgram &keys) {
     return lagScores(b, relative, queries, keys);
   };
-  return buildScores(b, meeting.local ? op.getLocalQuery() : op.getQuery(),
-                     meeting.local ? op.getLocalKey() : op.getKey(), meeting.queries, meeting.keys,
-                     lags, op.scoreScale(), meeting.triangle);
+  return buildScores(b, blockPair.local ? op.getLocalQuery() : op.getQuery(),
+                     blockPair.local ? op.getLocalKey() : op.getKey(), blockPair.queries,
+                     blockPair.keys, lags, op.scoreScale(), blockPair.triangle);
 }
 
 /// `scores` where a pair is inside of the window, `otherwise` elsewhere. Where rows see one side,
 /// their positions move by the window: f32 has numbers near its edge exactly, however long it is.
-Value PairProgram::inWindow(TileBuilder &b, Value scores, const Meeting &meeting,
+Value PairProgram::inWindow(TileBuilder &b, Value scores, const BlockPair &blockPair,
                             double otherwise) {
-  Diagonals pair(*this, b, meeting.queries, meeting.keys);
+  Diagonals pair(*this, b, blockPair.queries, blockPair.keys);
   auto window = int64_t(*op.getWindow());
   if (context.isOrdered())
     pair.distance = b.addIndex(pair.distance, b.index(context.isForwards() ? -window : window));
@@ -135,27 +135,27 @@ Value PairProgram::inWindow(TileBuilder &b, Value scores, const Meeting &meeting
 }
 
 /// The mask chooses, it does not multiply: what is left out may be infinite.
-Value PairProgram::masked(TileBuilder &b, Value weights, const Meeting &meeting) {
-  if (meeting.triangle != tile::Triangle::None)
+Value PairProgram::masked(TileBuilder &b, Value weights, const BlockPair &blockPair) {
+  if (blockPair.triangle != tile::Triangle::None)
     weights = tile::CausalMaskOp::create(b, weights.getType(), weights,
-                                         /*upper=*/meeting.triangle == tile::Triangle::Upper);
-  return meeting.crossesWindow ? inWindow(b, weights, meeting, /*otherwise=*/0) : weights;
+                                         /*upper=*/blockPair.triangle == tile::Triangle::Upper);
+  return blockPair.crossesWindow ? inWindow(b, weights, blockPair, /*otherwise=*/0) : weights;
 }
 
 /// The scores times their decay, zero where a pair is left out.
-Value PairProgram::weights(TileBuilder &b, const Meeting &meeting, Value scores,
+Value PairProgram::weights(TileBuilder &b, const BlockPair &blockPair, Value scores,
                            const PairDecay &decay) {
-  return masked(b, decay ? decay.apply(b, scores) : scores, meeting);
+  return masked(b, decay ? decay.apply(b, scores) : scores, blockPair);
 }
 
 /// O += P V, Z += P 1.
-void PairProgram::add(TileBuilder &b, Accumulators &accumulators, const Meeting &meeting,
+void PairProgram::add(TileBuilder &b, Accumulators &accumulators, const BlockPair &blockPair,
                       Value weights, Value values) {
   accumulators.numerator = b.dot(weights, values, accumulators.numerator, /*lhsTransposed=*/false,
-                                 tile::Triangle::None, meeting.triangle, meeting.bound);
+                                 tile::Triangle::None, blockPair.triangle, blockPair.bound);
   if (accumulators.denominator)
-    accumulators.denominator =
-        b.add(accumulators.denominator, b.reduceColumns(weights, meeting.bound, meeting.triangle));
+    accumulators.denominator = b.add(accumulators.denominator,
+                                     b.reduceColumns(weights, blockPair.bound, blockPair.triangle));
 }
 
 static Value largerOf(TileBuilder &b, Value x, Value y) {
@@ -169,31 +169,31 @@ static Value expOfDifference(TileBuilder &b, Value x, Value y) {
 
 /// The same with P = exp(scores - m), m the largest score that a row has met. What it has gathered
 /// so far follows where m grows (Milakov and Gimelshein 2018, algorithm 3).
-void PairProgram::addSoftmax(TileBuilder &b, Accumulators &accumulators, const Meeting &meeting,
+void PairProgram::addSoftmax(TileBuilder &b, Accumulators &accumulators, const BlockPair &blockPair,
                              Value scores, Value values) {
-  Value seen = meeting.crossesWindow ? inWindow(b, scores, meeting, kLeastScore) : scores;
+  Value seen = blockPair.crossesWindow ? inWindow(b, scores, blockPair, kLeastScore) : scores;
   Value before = accumulators.largest;
   accumulators.largest = largerOf(
-      b, before, b.reduceColumns(seen, meeting.bound, meeting.triangle, tile::ReduceKind::Max));
+      b, before, b.reduceColumns(seen, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
   Value growth = expOfDifference(b, before, accumulators.largest);
   accumulators.numerator = b.mul(accumulators.numerator, growth);
   accumulators.denominator = b.mul(accumulators.denominator, growth);
-  Value weights = masked(b, expOfDifference(b, scores, accumulators.largest), meeting);
-  add(b, accumulators, meeting, weights, values);
+  Value weights = masked(b, expOfDifference(b, scores, accumulators.largest), blockPair);
+  add(b, accumulators, blockPair, weights, values);
 }
 
-void PairProgram::addMeeting(TileBuilder &b, Accumulators &accumulators, const Meeting &meeting,
-                             Value scores, Value values, const PairDecay &decay) {
+void PairProgram::addPairs(TileBuilder &b, Accumulators &accumulators, const BlockPair &blockPair,
+                           Value scores, Value values, const PairDecay &decay) {
   if (isSoftmax())
-    return addSoftmax(b, accumulators, meeting, scores, values);
-  Value weights = this->weights(b, meeting, scores, decay);
+    return addSoftmax(b, accumulators, blockPair, scores, values);
+  Value weights = this->weights(b, blockPair, scores, decay);
   if (op.getLagSlope())
-    return addByLag(b, weights, meeting);
-  add(b, accumulators, meeting, weights, values);
+    return addByLag(b, weights, blockPair);
+  add(b, accumulators, blockPair, weights, values);
   if (accumulators.largest)
-    accumulators.largest =
-        largerOf(b, accumulators.largest,
-                 b.reduceColumns(weights, meeting.bound, meeting.triangle, tile::ReduceKind::Max));
+    accumulators.largest = largerOf(
+        b, accumulators.largest,
+        b.reduceColumns(weights, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
 }
 
 void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlocks &blocks,
@@ -246,13 +246,13 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlo
       });
       distance = b.add(distance, theirs.total(b));
     }
-    Meeting meeting{queries,
-                    keys,
-                    blocks.local,
-                    tile::Triangle::None,
-                    blocks.crossesWindow,
-                    sweep.isWhole ? Value() : span.valid};
-    addMeeting(b, inner, meeting, scores(b, meeting), values, pair);
+    BlockPair blockPair{queries,
+                        keys,
+                        blocks.local,
+                        tile::Triangle::None,
+                        blocks.crossesWindow,
+                        sweep.isWhole ? Value() : span.valid};
+    addPairs(b, inner, blockPair, scores(b, blockPair), values, pair);
     return TileBuilder::Values(pack(inner, distance));
   };
   unpack(sweep.forBlocks(b, carried, perBlock), accumulators, between);
@@ -265,7 +265,7 @@ void PairProgram::addAll(TileBuilder &b, VectorProgram &queries, const BlockSpan
   if (op.getWindow()) {
     // Where the keys of a window begin and end inside of blocks.
     Value reach = b.index(reachOfWindow().blocks * context.block);
-    all.from = b.minIndex(before(b, span.position, reach), keys);
+    all.from = b.minIndex(positionBefore(b, span.position, reach), keys);
     Value length = b.index(context.block);
     all.to = b.minIndex(b.addIndex(b.addIndex(span.position, length), reach), keys);
     all.crossesWindow = true;
@@ -276,7 +276,7 @@ void PairProgram::addAll(TileBuilder &b, VectorProgram &queries, const BlockSpan
 /// The pairs of a block, those of rows with themselves last: the sums without them are multiplied
 /// by the rows' vectors first.
 void PairProgram::addDiagonalWithProducts(TileBuilder &b, Accumulators &accumulators,
-                                          const Meeting &meeting, Value weights, Value values) {
+                                          const BlockPair &blockPair, Value weights, Value values) {
   Value columns = tile::IotaOp::create(b, b.tileType(1, context.block), b.index(0));
   Value rows = b.transpose(columns);
   auto where = [&](bool own) {
@@ -286,9 +286,9 @@ void PairProgram::addDiagonalWithProducts(TileBuilder &b, Accumulators &accumula
       return own ? e.select(differ, zero, in[0]) : e.select(differ, in[0], zero);
     });
   };
-  add(b, accumulators, meeting, where(/*own=*/false), values);
+  add(b, accumulators, blockPair, where(/*own=*/false), values);
   accumulators.products =
-      b.reduceColumns(b.mul(accumulators.numerator, meeting.queries.rowMajor(op.getProducts())));
+      b.reduceColumns(b.mul(accumulators.numerator, blockPair.queries.rowMajor(op.getProducts())));
   if (op.getOutput().use_empty())
     return;
   Value own = b.reduceColumns(where(/*own=*/true));
@@ -302,10 +302,11 @@ WindowReach PairProgram::reachOfWindow() {
           (window + context.block - 2) / context.block};
 }
 
-/// Pairs with blocks that lie behind the block at hand, away from its end of the call.
-void PairProgram::addBehind(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
-                            const BlockDecay &blockDecay, Value &between,
-                            Accumulators &accumulators) {
+/// Pairs with the keys of other blocks: the earlier ones, or with the mask anticausal the later
+/// ones, as far as the window reaches.
+void PairProgram::addKeysBefore(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
+                                const BlockDecay &blockDecay, Value &between,
+                                Accumulators &accumulators) {
   bool isForwards = context.isForwards();
   Value near = isForwards ? span.position : b.addIndex(span.position, span.valid);
   auto addTo = [&](Value far, bool crossesWindow) {
@@ -320,7 +321,7 @@ void PairProgram::addBehind(TileBuilder &b, VectorProgram &queries, const BlockS
   WindowReach reach = reachOfWindow();
   auto behind = [&](int64_t blocks) {
     Value length = b.index(blocks * context.block);
-    return isForwards ? before(b, span.position, length)
+    return isForwards ? positionBefore(b, span.position, length)
                       : b.minIndex(b.addIndex(b.addIndex(span.position, span.valid), length), end);
   };
   if (reach.wholeBlocks)
@@ -334,7 +335,7 @@ void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpa
                           Accumulators &accumulators) {
   Value calls = context.frame.sequence.before, length = b.index(KeepOp::kRingBlock), none;
   Value reach = b.index(int64_t(*op.getWindow()) - 1);
-  Value first = before(b, b.addIndex(calls, span.position), reach);
+  Value first = positionBefore(b, b.addIndex(calls, span.position), reach);
   KeyBlocks ring{b.mulIndex(b.divIndex(first, length), length), calls};
   ring.crossesWindow = true;
   ring.source = KeySource::Ring;
@@ -368,23 +369,23 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
     addBetween(end, context.isForwards() ? b.index(0) : context.frame.sequence.keys,
                /*local=*/false);
   else if (!usesState && !span.isOnly)
-    addBehind(b, queries, span, blockDecay, between, accumulators);
+    addKeysBefore(b, queries, span, blockDecay, between, accumulators);
   if (op.getWindow() && context.frame.sequence.before)
     addRing(b, queries, span, accumulators);
   // Before the diagonal there is no key past the end.
-  Meeting own{queries,
-              keys,
-              isLocal(),
-              context.triangle(),
-              op.getWindow() && int64_t(*op.getWindow()) < context.block,
-              context.isForwards() ? Value() : span.valid};
+  BlockPair own{queries,
+                keys,
+                isLocal(),
+                context.triangle(),
+                op.getWindow() && int64_t(*op.getWindow()) < context.block,
+                context.isForwards() ? Value() : span.valid};
   if (!diagonal)
     diagonal = scores(b, own);
   PairDecay decay = blockDecay.pairs(context.direction());
   if (op.getProducts())
     addDiagonalWithProducts(b, accumulators, own, weights(b, own, diagonal, decay), values);
   else
-    addMeeting(b, accumulators, own, diagonal, values, decay);
+    addPairs(b, accumulators, own, diagonal, values, decay);
 }
 
 /// Prepares scores inside of a block, for what comes before they are computed.

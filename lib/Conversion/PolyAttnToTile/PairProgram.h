@@ -58,8 +58,8 @@ public:
 
 private:
   struct Diagonals;
-  /// Two blocks whose pairs are at hand, and which of these are left out.
-  struct Meeting {
+  /// A block of queries, a block of keys, and which of their pairs the attend leaves out.
+  struct BlockPair {
     VectorProgram &queries, &keys;
     bool local;
     tile::Triangle triangle = tile::Triangle::None; // of a block with itself
@@ -69,26 +69,26 @@ private:
   bool isSoftmax() const { return op.getNormalizer().isSoftmax(); }
   mlir::Value lagScores(TileBuilder &builder, RelativeOp relative, const VectorProgram &queries,
                         const VectorProgram &keys);
-  void addByLag(TileBuilder &builder, mlir::Value scores, const Meeting &meeting);
-  mlir::Value inWindow(TileBuilder &builder, mlir::Value scores, const Meeting &meeting,
+  void addByLag(TileBuilder &builder, mlir::Value scores, const BlockPair &blockPair);
+  mlir::Value inWindow(TileBuilder &builder, mlir::Value scores, const BlockPair &blockPair,
                        double otherwise);
-  mlir::Value masked(TileBuilder &builder, mlir::Value weights, const Meeting &meeting);
-  mlir::Value scores(TileBuilder &builder, const Meeting &meeting);
-  mlir::Value weights(TileBuilder &builder, const Meeting &meeting, mlir::Value scores,
+  mlir::Value masked(TileBuilder &builder, mlir::Value weights, const BlockPair &blockPair);
+  mlir::Value scores(TileBuilder &builder, const BlockPair &blockPair);
+  mlir::Value weights(TileBuilder &builder, const BlockPair &blockPair, mlir::Value scores,
                       const PairDecay &decay);
-  void add(TileBuilder &builder, Accumulators &accumulators, const Meeting &meeting,
+  void add(TileBuilder &builder, Accumulators &accumulators, const BlockPair &blockPair,
            mlir::Value weights, mlir::Value values);
-  void addSoftmax(TileBuilder &builder, Accumulators &accumulators, const Meeting &meeting,
+  void addSoftmax(TileBuilder &builder, Accumulators &accumulators, const BlockPair &blockPair,
                   mlir::Value scores, mlir::Value values);
-  void addMeeting(TileBuilder &builder, Accumulators &accumulators, const Meeting &meeting,
-                  mlir::Value scores, mlir::Value values, const PairDecay &decay);
+  void addPairs(TileBuilder &builder, Accumulators &accumulators, const BlockPair &blockPair,
+                mlir::Value scores, mlir::Value values, const PairDecay &decay);
   void addDiagonalWithProducts(TileBuilder &builder, Accumulators &accumulators,
-                               const Meeting &meeting, mlir::Value weights, mlir::Value values);
+                               const BlockPair &blockPair, mlir::Value weights, mlir::Value values);
   void addRing(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
                Accumulators &accumulators);
   WindowReach reachOfWindow();
-  void addBehind(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
-                 const BlockDecay &decay, mlir::Value &between, Accumulators &accumulators);
+  void addKeysBefore(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
+                     const BlockDecay &decay, mlir::Value &between, Accumulators &accumulators);
 
   mutable AttendOp op; // its accessors are not const
   bool usesState;
