@@ -241,6 +241,8 @@ def test_library_refuses():
         lambda: library.softmax_attention(mask="anticausal"),
         lambda: library.softmax_attention(window=0),
         lambda: library.softmax_attention(first_position=True),
+        lambda: library.softmax_attention(beyond="zero"),
+        lambda: library.softmax_attention(per_head=False),
     ):
         with pytest.raises(polyattn.CallError, match="expected"):
             build()

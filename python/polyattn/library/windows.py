@@ -30,6 +30,8 @@ def softmax_attention(
     one_of("mask", mask, ("causal", "full"))
     if first_position and not rotary:
         raise CallError("first_position: expected False without rotary=True")
+    if distances is None and (beyond != "last" or not per_head):
+        raise CallError("beyond and per_head: expected their defaults without distances")
     factor = 1 / math.sqrt(whole_number("d", d)) if scale is None else scale
     is_full = mask == "full"
     arguments = sequences(d, dv)
