@@ -134,6 +134,7 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
     auto keep = result.getDefiningOp<KeepOp>();
     if (!keep)
       continue;
+    Value pool = frame.result(i);
     // A longer call leaves as many rows as there are.
     Value rows = b.index(keep.getRows());
     Value last = b.subIndex(end, b.minIndex(sequence.queries, rows));
@@ -143,9 +144,9 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
     b.loop(from, end, length, [&](Value block) {
       Value begin = arith::MaxSIOp::create(b, block, last);
       Value behind = b.minIndex(b.addIndex(block, length), end);
-      storeRows(b, frame, keep, frame.result(i), frame.heads.key(),
-                b.subIndex(begin, sequence.before), arith::RemUIOp::create(b, begin, rows),
-                KeepOp::kRingBlock, b.subIndex(behind, begin));
+      storeRows(b, frame, keep, pool, frame.heads.key(), b.subIndex(begin, sequence.before),
+                arith::RemUIOp::create(b, begin, rows), KeepOp::kRingBlock,
+                b.subIndex(behind, begin));
     });
   }
 }
