@@ -83,8 +83,9 @@ def _error(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
 
 
 def _reason(error: Exception) -> str:
+    """The first line of the message, whole: the fault is named after the path of a file, which can be long."""
     lines = [one.strip() for one in str(error).splitlines() if one.strip()]
-    return (lines[0] if lines else type(error).__name__)[:160]
+    return lines[0] if lines else type(error).__name__
 
 
 class Problem:
