@@ -23,7 +23,7 @@ static constexpr StringRef kBeside = "beside", kCut = "cut", kSteps = "steps";
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t splits,
                               int64_t subsegments, int64_t prefixCost, int64_t cluster,
-                              int64_t parts, int64_t prefixFeatures) {
+                              int64_t parts, int64_t prefixFeatures, bool blocks) {
   auto check = [&](StringRef name, int64_t number, int64_t least, int64_t most) -> LogicalResult {
     if (number >= least && number <= most)
       return success();
@@ -44,6 +44,8 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
   if (prefixFeatures && (splits > 1 || subsegments))
     return emitError() << "prefix_features are for kernels in the form chunkwise, whose heads are "
                           "not cut by features or by positions";
+  if (blocks && (splits > 1 || subsegments || cluster > 1 || prefixFeatures))
+    return emitError() << "blocks are for kernels without a state, which are not cut otherwise";
   if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && (splits > 1 || parts > 0)))
     return emitError() << "a cluster has a power of two of programs, and shares features that are "
                           "not cut otherwise";

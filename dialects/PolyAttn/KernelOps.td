@@ -31,6 +31,8 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
                     `@name__reduce` adds up
       prefix_features   of kernels in the form `chunkwise`: `@name__prefix` goes over the sums of
                     segments with so many features in a program, with all of them where it is 0
+      blocks        of kernels without a state, none of whose blocks of rows waits for another: each
+                    has a program. Those of the form `chunkwise` always have it
 
     Example: `#polyattn.cut<subsegments = 2, prefix_cost = 32>`
   }];
@@ -38,7 +40,8 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
     DefaultValuedParameter<"int64_t", "1">:$splits, DefaultValuedParameter<"int64_t", "0">:$subsegments,
     DefaultValuedParameter<"int64_t", "0">:$prefix_cost, DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$parts,
-    DefaultValuedParameter<"int64_t", "0">:$prefix_features);
+    DefaultValuedParameter<"int64_t", "0">:$prefix_features,
+    DefaultValuedParameter<"bool", "false">:$blocks);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -50,6 +50,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   cut.cutHeads = false;
   cut.cutPositions = true;
   cut.subsegments = 2;
+  cut.cutBlocksOfSums = true; // programs for each head alone would leave most of a GPU idle
   cut.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
   cut.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createCutKernels(cut));

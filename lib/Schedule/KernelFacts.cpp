@@ -77,6 +77,13 @@ int64_t KernelFacts::quadraticBelow() const {
   return below;
 }
 
+Schedule KernelFacts::chunks() const {
+  for (const Schedule &schedule : schedules)
+    if (schedule.segment)
+      return schedule;
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Cuts
 //===----------------------------------------------------------------------===//
@@ -145,6 +152,20 @@ int64_t KernelFacts::mostInCluster() const {
       most /= 2;
   }
   return most;
+}
+
+bool KernelFacts::canCutBlocks() const {
+  AttentionOp entry = attention;
+  // Blocks of packed sequences and of pools begin elsewhere in each batch.
+  if (entry.hasStatesInPlace() || entry.getLengths() || entry.getPacked())
+    return false;
+  if (!hasRows || isRowsAlone() || readsStates || savesValues || kernel.hasBeside())
+    return false;
+  return llvm::all_of(llvm::zip(attends, schedules), [](auto pair) {
+    auto [attend, schedule] = pair;
+    AttendOp op = attend;
+    return schedule.form == ScheduleForm::Quadratic && !op.getFinalState() && !op.getStateEvery();
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -303,7 +303,9 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   // Each state has two stages and up to five workspaces, of which a launch has so many.
   constexpr size_t mostAttends = 6;
-  if (!machine.tensorCores || attends.size() > mostAttends)
+  auto withState = llvm::make_filter_range(attends, [](AttendOp op) { return mayHaveState(op); });
+  int64_t numStates = std::distance(withState.begin(), withState.end());
+  if (!machine.tensorCores || !numStates || numStates > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
   bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false;
@@ -316,20 +318,24 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     // state is faster.
     bool fits =
         shape.localBlock == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
-    if (!noChunks(attend).empty() || !shape.hasFeatures || !hasScores || !fits ||
-        shape.features > kMaxScheduledFeatures || shape.wantsScores())
+    if (!noChunks(attend).empty())
+      return std::nullopt;
+    isOrdered &= shape.isOrdered;
+    isBF16 &= shape.isBF16;
+    givesGradients |= shape.givesGradients;
+    if (!shape.hasFeatures)
+      continue;
+    if (!hasScores || !fits || shape.features > kMaxScheduledFeatures || shape.wantsScores())
       return std::nullopt;
     times.numbers += double(shape.features) * shape.valueWidth;
     times.pair += shape.scoreWidth + shape.valueWidth;
     localBlock = std::max(localBlock, shape.localBlock);
     isFar |= hasFarState(shape, machine);
-    isOrdered &= shape.isOrdered;
-    isBF16 &= shape.isBF16;
-    givesGradients |= shape.givesGradients;
     needsState |= shape.needsState;
   }
-  // In the form with a state these have one program for each head.
-  bool hasFewPrograms = givesGradients || !isOrdered;
+  // In the form with a state these have one program for each head, as have all pairs beside one.
+  bool hasPairs = numStates < int64_t(attends.size());
+  bool hasFewPrograms = givesGradients || !isOrdered || hasPairs;
   auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
   if ((!isFar && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||
       !keepsWeightSums(entry, machine))
@@ -338,8 +344,12 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   double again = 0;
   for (const AttentionShape &shape : shapes) {
     Schedule &schedule = schedules.emplace_back();
-    schedule.form = ScheduleForm::Chunkwise;
     schedule.block = isBF16 ? 128 : 64;
+    if (!shape.hasFeatures) {
+      schedule.form = ScheduleForm::Quadratic;
+      continue;
+    }
+    schedule.form = ScheduleForm::Chunkwise;
     int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
     schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
     schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentOfFullMask;
@@ -356,9 +366,11 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   if (!isOrdered) {
     int64_t below = std::numeric_limits<int64_t>::max();
     for (auto [shape, schedule] : llvm::zip(shapes, schedules))
-      below = std::min(below, quadraticBelow(shape, schedule, machine));
-    for (Schedule &schedule : schedules)
-      schedule.quadraticBelow = below;
+      if (shape.hasFeatures)
+        below = std::min(below, quadraticBelow(shape, schedule, machine));
+    for (auto [shape, schedule] : llvm::zip(shapes, schedules))
+      if (shape.hasFeatures)
+        schedule.quadraticBelow = below;
   }
   if (again > times.numbers * (hasFewPrograms ? kTimesOfFewPrograms : 1))
     return std::nullopt;

@@ -105,19 +105,26 @@ private:
     int64_t cluster = splits > 1 ? 1 : chooseClusterSize(kernel, clusterSize, sharedBytes);
     int64_t parts = 0;
     if (kernel.sumsWeights)
-      parts = hasBlocks(kernel.attention) ? kMostSummingProgramsOfBlocks : kMostSummingPrograms;
+      parts = anyHasBlocks(kernel.attention) ? kMostSummingProgramsOfBlocks : kMostSummingPrograms;
     int64_t prefixFeatures = kernel.segment() ? kPrefixFeatures : 0;
-    if (splits == 1 && !hasSegments && cluster == 1 && !parts && !prefixFeatures)
+    bool blocks = cutsBlocks(kernel);
+    if (splits == 1 && !hasSegments && cluster == 1 && !parts && !prefixFeatures && !blocks)
       return {};
     return CutAttr::get(op.getContext(), splits, hasSegments ? int64_t(subsegments) : 0,
-                        hasSegments ? prefixCostPercent(kernel) : 0, cluster, parts,
-                        prefixFeatures);
+                        hasSegments ? prefixCostPercent(kernel) : 0, cluster, parts, prefixFeatures,
+                        blocks);
+  }
+
+  /// Parts of all blocks add to sums of their own more often than parts of the batches.
+  bool cutsBlocks(const KernelFacts &kernel) const {
+    return cutBlocks && kernel.canCutBlocks() && (!kernel.sumsWeights || cutBlocksOfSums);
   }
 
   /// Whether a kernel of the entry computes its blocks each by itself.
-  static bool hasBlocks(AttentionOp attention) {
-    return llvm::any_of(attention.getBody().getOps<KernelOp>(), [](KernelOp kernel) {
-      return KernelFacts(kernel, kernel.getBody()).segment() > 0;
+  bool anyHasBlocks(AttentionOp attention) const {
+    return llvm::any_of(attention.getBody().getOps<KernelOp>(), [&](KernelOp op) {
+      KernelFacts kernel(op, op.getBody());
+      return kernel.segment() > 0 || cutsBlocks(kernel);
     });
   }
 };

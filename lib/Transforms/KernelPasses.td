@@ -51,6 +51,7 @@ def CutKernels : Pass<"polyattn-cut-kernels", "::mlir::ModuleOp"> {
         state into segments. Of two segments only one has a prefix, and with two subsegments as many
         programs compute it as compute the results;
       - `cluster`, where the state and weights are more than one multiprocessor keeps;
+      - `blocks`, where there is no state and so no block of rows waits for another;
       - `parts`, where gradients of weights are sums over all programs.
 
     An entry of several kernels is not cut by features or positions, nor are rows of keys, packed
@@ -66,6 +67,10 @@ def CutKernels : Pass<"polyattn-cut-kernels", "::mlir::ModuleOp"> {
     Option<"cutPositions", "cut-positions", "bool", "false",
            "Let a launch cut the positions of a head over several programs, where they can be and "
            "its features are not cut">,
+    Option<"cutBlocks", "cut-blocks", "bool", "true",
+           "Give each block of rows of a kernel without a state a program">,
+    Option<"cutBlocksOfSums", "cut-blocks-of-sums", "bool", "false",
+           "The same where a kernel sums gradients of weights, of which each program has a sum">,
     Option<"subsegments", "subsegments", "int64_t", "1",
            "Programs per segment of the prefix stage where positions are cut">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",

@@ -201,6 +201,17 @@ polyattn.attention @cost_of_no_prefix(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?
 
 // -----
 
+polyattn.attention @blocks_of_splits(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{blocks are for kernels without a state, which are not cut otherwise}}
+  %o = kernel @k cut <splits = 2, blocks = true> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @prefix_of_splits(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{prefix_features are for kernels in the form chunkwise, whose heads are not cut by features or by positions}}

@@ -176,6 +176,22 @@ polyattn.attention @far_state_full(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x6
   return %o : [64]
 }
 
+// A window beside a state has no form with one: blocks by themselves have both.
+// CORES-LABEL: @hybrid
+// CORES: attend {{.*}}#polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, {{.*}}segment = [[#]]>
+// CORES: attend {{.*}}#polyattn.schedule<form = quadratic, diagonal = scores, block = 64,
+// CHECK-LABEL: @hybrid
+// CHECK: #polyattn.schedule<form = {{state|both}},
+// CHECK: #polyattn.schedule<form = quadratic,
+polyattn.attention @hybrid(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = exp %x : [16]
+  %far = attend query %p key %p value %x causal normalize <sum, eps = 1.0e-6> : [16], [16], [16]
+  %near = attend query %x key %x value %x causal normalize <softmax> {window = 64} : [16], [16], [16]
+  %o = add %far, %near : [16], [16]
+  return %o : [16]
+}
+
 // A state of so high a power would lose the digits of its scores: it is chosen where these take 16 times as
 // long.
 // CHECK-LABEL: @inaccurate

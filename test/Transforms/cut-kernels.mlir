@@ -1,6 +1,8 @@
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-positions | FileCheck %s --check-prefixes=CHECK,HEADS
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=false cut-positions subsegments=2" | FileCheck %s --check-prefixes=CHECK,POSITIONS
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=false cluster-size=2 shared-bytes=16384" | FileCheck %s --check-prefix=CLUSTER
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-blocks=false" | FileCheck %s --check-prefix=HEADS-OF-PAIRS
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-blocks-of-sums" | FileCheck %s --check-prefix=SUMS
 // RUN: not polyattn-opt %s --polyattn-cut-kernels="cluster-size=3" 2>&1 | FileCheck %s --check-prefix=THREE
 // THREE: error: expected subsegments from 1 to 1024 and a cluster-size of 1, 2, 4 or 8, got 1 and 3
 
@@ -27,8 +29,9 @@ polyattn.attention @few_features(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4x
   return %o : [4]
 }
 
-// All pairs have no state to cut.
-// CHECK: kernel @pairs {
+// Without a state no block of rows waits for another.
+// CHECK: kernel @pairs cut <blocks = true> {
+// HEADS-OF-PAIRS: kernel @pairs {
 polyattn.attention @pairs(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = quadratic,
@@ -62,6 +65,16 @@ polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>) -> (dw: tensor<4x4xf32>) 
   %a = attend query %x key %x value %x causal normalize <none> : [4], [4], [4]
   %b = attend query %x key %x value %x anticausal normalize <none> : [4], [4], [4]
   %dw = weight_gradient (%x, %a), (%x, %b) : ([4], [4]), ([4], [4])
+  return %dw : 4x4
+}
+
+// Parts of all blocks have more programs than parts of the batches, and more sums.
+// CHECK: kernel @sum_of_pairs cut <parts = 64> {
+// SUMS: kernel @sum_of_pairs cut <parts = 512, blocks = true> {
+polyattn.attention @sum_of_pairs(%q: tensor<?x?x?x4xf32>) -> (dw: tensor<4x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %a = attend query %x key %x value %x causal normalize <softmax> : [4], [4], [4]
+  %dw = weight_gradient (%x, %a) : ([4], [4])
   return %dw : 4x4
 }
 

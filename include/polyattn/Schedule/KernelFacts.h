@@ -46,7 +46,9 @@ struct KernelFacts : AttendKind {
   /// The least number of positions for which all have their state; 0 where they always have.
   int64_t quadraticBelow() const;
   /// The positions of a segment where blocks are computed each by itself; 0 in other forms.
-  int64_t segment() const { return isRowsAlone() ? 0 : schedules[0].segment; }
+  int64_t segment() const { return chunks().segment; }
+  /// The schedule of the attends in the form `chunkwise`; another one where there are none.
+  Schedule chunks() const;
 
   //===--- How a launch may cut it: CutKernels.cpp chooses, the lowering checks ------===//
   /// Into how many programs a head can be cut by its features; 1 where it cannot.
@@ -55,6 +57,8 @@ struct KernelFacts : AttendKind {
   bool canCutPositions() const;
   /// How many programs can share the features of all attends, with whole blocks each.
   int64_t mostInCluster() const;
+  /// Whether no block of rows needs what another one has computed: there is no state in any form.
+  bool canCutBlocks() const;
 
   //===--- Calls of few tokens: StepKernels.cpp chooses, the lowering checks ---------===//
   /// Whether one token can update the states where they live. `sameHeads` is the entry's.

@@ -75,7 +75,7 @@ SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const StateInfo &info
                                                            Builder &b) const {
   BlockState::Shape shape = StateProgram::shapeOf(info.state, info.featureBlock);
   SmallVector<HiddenArgument> tensors;
-  Type stored = kernel.schedules[0].states ? Type(kernel.schedules[0].states) : b.getF32Type();
+  Type stored = kernel.chunks().states ? Type(kernel.chunks().states) : b.getF32Type();
   if (shape.width)
     tensors.push_back(tensor(nameOf("states", info), {shape.range.features, shape.width}, stored));
   if (shape.hasNormalizer)
@@ -117,15 +117,6 @@ KernelPrograms ChunkwiseKernels::sumPrograms(const StateInfo &info, Builder &b) 
 KernelPrograms ChunkwiseKernels::prefixPrograms(const StateInfo &info, Builder &b) const {
   return {tile::ExtentAttr::number(b.getContext(), countBlocks(prefixRange(info))),
           /*keyHeads=*/!haveHeadsOfRows()};
-}
-
-KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
-  if (!kernel.sums.empty())
-    return kernel.programs();
-  auto blocks =
-      tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, kernel.tensors.queryTensor,
-                            /*dimension=*/1, /*plus=*/0, kernel.block(), /*times=*/1);
-  return {blocks, /*keyHeads=*/kernel.ofKeys};
 }
 
 SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
@@ -221,7 +212,7 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const 
 /// Whether a call has several segments; null where all have. Else all its positions are one, and
 /// nobody reads a state.
 Value ChunkwiseKernels::isLong(TileBuilder &b, const KernelFrame &frame) const {
-  int64_t below = kernel.schedules[0].quadraticBelow;
+  int64_t below = kernel.chunks().quadraticBelow;
   if (!below)
     return {};
   return b.compare(arith::CmpIPredicate::sge, frame.sequence.keys, b.index(below));

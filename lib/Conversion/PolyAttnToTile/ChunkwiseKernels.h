@@ -37,9 +37,8 @@ public:
   void buildStates(TileBuilder &builder, AttentionOp attention) const;
   /// Writes their workspaces and stages. Gives the names of the states that the last kernel reads.
   EntryBuilder::Uses writeStages(EntryBuilder &entry, mlir::OpBuilder &builder) const;
-  /// The tensors of these states, and the programs of the last kernel.
+  /// The tensors of these states.
   llvm::SmallVector<HiddenArgument> stateTensors(mlir::Builder &builder) const;
-  KernelPrograms queryPrograms(mlir::Builder &builder) const;
   /// Builds the block of queries at `position` in the last kernel, whose workspaces have the states
   /// from `first` on. `context` is that of a kernel that is not cut.
   void buildQueries(TileBuilder &builder, unsigned first, mlir::Value position,
@@ -68,8 +67,7 @@ private:
   llvm::SmallVector<HiddenArgument> stateTensors(const StateInfo &info,
                                                  mlir::Builder &builder) const;
   Tensors bind(const StateInfo &info, const KernelFrame &frame, unsigned &next, bool ofSums) const;
-  /// Programs for each head: blocks of features times segments, blocks of features, and blocks of
-  /// queries.
+  /// Programs for each head: blocks of features times segments, and blocks of features.
   tile::ExtentAttr keysBy(mlir::Builder &builder, int64_t without, int64_t times) const;
   KernelPrograms sumPrograms(const StateInfo &info, mlir::Builder &builder) const;
   KernelPrograms prefixPrograms(const StateInfo &info, mlir::Builder &builder) const;

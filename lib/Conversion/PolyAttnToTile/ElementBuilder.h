@@ -36,6 +36,10 @@ public:
   /// -1, 0 or 1; 0 of NaN.
   Value sign(Value x);
   Value exponential(Value x) { return mlir::math::ExpOp::create(*this, x); }
+  /// e^x of x <= 0, beside terms of about 1: its error is relative to these.
+  Value exponentialOfNegative(Value x) {
+    return mlir::math::ExpOp::create(*this, x, mlir::arith::FastMathFlags::afn);
+  }
   Value larger(Value a, Value b) { return select(less(a, b), b, a); }
   Value smaller(Value a, Value b) { return select(less(b, a), b, a); }
   /// x^n by repeated squaring, n >= 0.

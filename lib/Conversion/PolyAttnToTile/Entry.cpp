@@ -114,13 +114,12 @@ static void writeGroupWorkspaces(EntryBuilder &e, const Lowering &lowering) {
 /// The stages of a kernel op whose heads are whole.
 static void writeWhole(EntryBuilder &e, const Lowering &lowering, EntryBuilder::Uses &sums) {
   const KernelInfo &info = lowering.info;
-  KernelPrograms programs = PlacedStateKernels(lowering).mainPrograms();
+  KernelPrograms programs = info.hasBlocks() ? info.blockPrograms(lowering.b)
+                                             : PlacedStateKernels(lowering).mainPrograms();
   EntryBuilder::Uses states;
-  if (info.segment()) {
-    ChunkwiseKernels kernels(info, info.name(), lowering.skipsIdleState);
-    states = kernels.writeStages(e, lowering.b);
-    programs = kernels.queryPrograms(lowering.b);
-  }
+  if (info.segment())
+    states = ChunkwiseKernels(info, info.name(), lowering.skipsIdleState)
+                 .writeStages(e, lowering.b);
   if (info.ofKeys)
     writeGroupWorkspaces(e, lowering);
   writeStage(e, lowering, info.name(), programs, Stage::Heads, sums, states);
@@ -155,7 +154,7 @@ void SumsOfKernels::writeParts(EntryBuilder &e, TileBuilder &b) const {
   ExtentAttr items = tensors.batches(b.getContext(), tensors.queryTensor);
   int64_t bytes = 0, most = 0;
   for (const KernelInfo &kernel : kernels) {
-    if (kernel.segment()) // sizes of one batch bound the parts; those of short ones may be empty
+    if (kernel.hasBlocks()) // sizes of one batch bound the parts; those of short ones may be empty
       items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, tensors.queryTensor,
                               /*dimension=*/1, /*plus=*/0, kernel.block(), /*times=*/4);
     bytes += kernel.stages().size() * WeightSums::bytesOf(kernel.sums);

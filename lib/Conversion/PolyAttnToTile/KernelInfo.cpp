@@ -188,13 +188,14 @@ LogicalResult KernelInfo::checkSegments() const {
   for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
     AttendOp op = attend;
     auto error = [&](const Twine &message) -> LogicalResult { return op.emitError(message); };
-    const Schedule &other = schedules[0];
-    if (std::tie(schedule.segment, schedule.states, schedule.quadraticBelow) !=
-            std::tie(other.segment, other.states, other.quadraticBelow) &&
-        (schedule.segment || segment()))
-      return error("attends of one mask must have the same segments and states between them");
     if (!segment())
       continue;
+    // All pairs go by scores in every form.
+    bool isQuadratic = schedule.form == ScheduleForm::Quadratic && !op.getFinalState();
+    const Schedule other = chunks();
+    if (!isQuadratic && std::tie(schedule.segment, schedule.states, schedule.quadraticBelow) !=
+                            std::tie(other.segment, other.states, other.quadraticBelow))
+      return error("attends of one mask must have the same segments and states between them");
     if (segment() % block() || (run && segment() % run))
       return error("a segment of " + Twine(segment()) + " positions is no multiple of " +
                    Twine(run ? run : block()) + ", the block of the entry's kernels");
@@ -202,7 +203,7 @@ LogicalResult KernelInfo::checkSegments() const {
       return error(
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
     bool readsViews = llvm::any_of(attends, [](AttendOp other) {
-      return !other.getState().getDefiningOp<StateUpdateInterface>();
+      return other.getState() && !other.getState().getDefiningOp<StateUpdateInterface>();
     });
     if (savesValues || beside || readsViews)
       return error("the form `chunkwise` has no gradients of decays or states after blocks beside "
@@ -236,7 +237,16 @@ KernelInfo::KernelInfo(KernelOp kernel, Region &region) : KernelFacts(kernel, re
 
 CutAttr KernelInfo::cut() const {
   CutAttr cut = kernel.getCutAttr();
-  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0);
+  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0, false);
+}
+
+KernelPrograms KernelInfo::blockPrograms(Builder &b) const {
+  if (!sums.empty())
+    return programs();
+  auto blocks = tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension,
+                                      tensors.queryTensor, /*dimension=*/1, /*plus=*/0, block(),
+                                      /*times=*/1);
+  return {blocks, /*keyHeads=*/ofKeys};
 }
 
 StepsAttr KernelInfo::steps() const {
@@ -255,6 +265,9 @@ LogicalResult KernelInfo::checkCuts() const {
     return kernel.emitError("`cut` asks for a cluster of ")
            << cut().getCluster() << " programs, but " << mostInCluster()
            << " can share the features";
+  if (cut().getBlocks() && !canCutBlocks())
+    return kernel.emitError("`cut` asks for blocks, but the kernel has states, packed sequences, "
+                            "or what is computed beside its rows");
   if (cut().getPrefixFeatures() && !segment())
     return kernel.emitError(
         "`cut` asks for features of a prefix, but the schedule is not chunkwise");

@@ -72,6 +72,9 @@ struct KernelInfo : KernelFacts {
   size_t countSums() const { return sums.size() + (beside ? beside->sums.size() : 0); }
   /// How launches cut the kernel, and how calls of few tokens continue.
   bool hasSegments() const { return cut().getSubsegments() > 0; }
+  /// Whether programs compute blocks of rows each by itself, and these programs.
+  bool hasBlocks() const { return segment() || cut().getBlocks(); }
+  KernelPrograms blockPrograms(mlir::Builder &builder) const;
   CutAttr cut() const;
   StepsAttr steps() const;
   /// The workspaces of programs that share rows of keys: of the rows, if any are asked for, and of

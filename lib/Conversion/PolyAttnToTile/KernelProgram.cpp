@@ -414,9 +414,14 @@ void KernelProgram::buildChunk(TileBuilder &b, Value position,
                                function_ref<StoredState(StateUpdateInterface)> stateOf) {
   for (StateProgram &state : states)
     state.readFrom(stateOf(state.getOp()));
+  buildRows(b, position);
+}
+
+void KernelProgram::buildRows(TileBuilder &b, Value position) {
   Value end = context.frame.sequence.queries, length = b.index(context.block);
-  BlockSpan span{position, b.minIndex(b.subIndex(end, position), length), context.chunk->begin,
-                 context.chunk->end};
+  BlockSpan span{position, b.minIndex(b.subIndex(end, position), length), b.index(0), end};
+  if (context.chunk)
+    std::tie(span.start, span.end) = std::pair(context.chunk->begin, context.chunk->end);
   if (context.runsAreLong()) {
     Value run = b.index(context.run);
     span.start = b.mulIndex(b.divIndex(position, run), run);

@@ -34,6 +34,8 @@ public:
   /// One block of queries at `position`, whose states `stateOf` finds in tensors.
   void buildChunk(TileBuilder &builder, mlir::Value position,
                   llvm::function_ref<StoredState(StateUpdateInterface)> stateOf);
+  /// The same where no attend has a state.
+  void buildRows(TileBuilder &builder, mlir::Value position);
   /// Stores what the program's segment adds to the states.
   void buildPrefix(TileBuilder &builder);
   /// Writes the results of a block of rows whose sums other programs have stored.

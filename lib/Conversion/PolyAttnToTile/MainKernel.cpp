@@ -23,23 +23,36 @@ static OpenKernel openMain(const Lowering &lowering) {
   PlacedStateKernels placed(lowering);
   return OpenKernel(lowering, info.name(),
                     info.ofKeys ? info.groupTensors(lowering.b) : placed.tensors(),
-                    placed.mainPrograms(), Stage::Heads, /*states=*/{}, info.cut().getCluster());
+                    info.hasBlocks() ? info.blockPrograms(lowering.b) : placed.mainPrograms(),
+                    Stage::Heads, /*states=*/{}, info.cut().getCluster());
 }
 
 MainKernel::MainKernel(const Lowering &lowering)
     : info(lowering.info), b(lowering.b), kernel(openMain(lowering)) {}
 
 void MainKernel::build() {
+  if (info.hasBlocks())
+    return kernel.forBlocks([&](Value position) { buildOneOfBlocks(position); });
   auto blocks = [&] { buildBlocks(); };
   int64_t tokens = info.steps().getTokens();
   kernel.forBatches([&] { tokens ? kernel.ifLonger(tokens, blocks) : blocks(); });
+}
+
+/// The block at `position` of rows that wait for no other. A call that is short enough is its only
+/// one.
+void MainKernel::buildOneOfBlocks(Value position) {
+  SmallVector<int64_t> lengths = info.shortBlocks();
+  llvm::erase_if(lengths, [&](int64_t length) { return length > info.block(); });
+  buildShortOrLong(lengths, [&] {
+    KernelProgram(info, ScheduleForm::Quadratic, kernel.context()).buildRows(b, position);
+  });
 }
 
 /// Few tokens that go on with a state are one block, and the rows of a longer one would be padding.
 /// Sums have the terms in the same order, so that bits do not depend on what the last call of a
 /// prefill has.
 void MainKernel::buildBlocks() {
-  auto all = [&] { buildShortOrLong(info.shortBlocks()); };
+  auto all = [&] { buildShortOrLong(info.shortBlocks(), [&] { buildForms(); }); };
   int64_t fewTokens = info.steps().getFew();
   if (!fewTokens || info.steps().getTokens() >= fewTokens)
     return all();
@@ -55,15 +68,15 @@ void MainKernel::buildBlocks() {
 
 /// One block of the first of `lengths` for calls that it is long enough for, of the next one for
 /// others, and what longer calls have.
-void MainKernel::buildShortOrLong(ArrayRef<int64_t> lengths) {
+void MainKernel::buildShortOrLong(ArrayRef<int64_t> lengths, TileBuilder::Branch longer) {
   if (lengths.empty())
-    return buildForms();
+    return longer();
   // Without keys there is no row that a load could take instead of those past the end.
   Value last = b.subIndex(kernel.frame.sequence.keys, b.index(1));
   Value isShort = b.compare(arith::CmpIPredicate::ult, last, b.index(lengths[0]));
   branch(
       isShort, [&] { KernelProgram::buildOneBlock(b, info, kernel.context(), lengths[0]); },
-      [&] { buildShortOrLong(lengths.drop_front()); });
+      [&] { buildShortOrLong(lengths.drop_front(), longer); });
 }
 
 /// Emits `few` for calls that are short and whose heads are not cut, `many` for the others.
@@ -107,7 +120,7 @@ static void buildChunkwise(const Lowering &lowering) {
   kernels.buildStates(b, info.attention);
   OpenKernel kernel(lowering, info.name(),
                     info.ofKeys ? info.groupTensors(b) : SmallVector<HiddenArgument>(),
-                    kernels.queryPrograms(b), Stage::Heads, kernels.stateTensors(b));
+                    info.blockPrograms(b), Stage::Heads, kernels.stateTensors(b));
   kernel.forBlocks([&](Value position) {
     kernels.buildQueries(b, kernel.firstState, position, kernel.context());
   });

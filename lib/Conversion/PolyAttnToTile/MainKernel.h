@@ -20,7 +20,8 @@ public:
 
 private:
   void buildBlocks();
-  void buildShortOrLong(llvm::ArrayRef<int64_t> lengths);
+  void buildOneOfBlocks(mlir::Value position);
+  void buildShortOrLong(llvm::ArrayRef<int64_t> lengths, TileBuilder::Branch longer);
   void branch(mlir::Value isShort, TileBuilder::Branch few, TileBuilder::Branch many);
   void buildForms();
   void buildForm(ScheduleForm form);

@@ -162,9 +162,11 @@ static Value largerOf(TileBuilder &b, Value x, Value y) {
   return b.map({x, y}, [](ElementBuilder &e, ValueRange in) { return e.larger(in[0], in[1]); });
 }
 
+/// e^(x - y), y being the larger one.
 static Value expOfDifference(TileBuilder &b, Value x, Value y) {
-  return b.map({x, y},
-               [](ElementBuilder &e, ValueRange in) { return e.exponential(e.sub(in[0], in[1])); });
+  return b.map({x, y}, [](ElementBuilder &e, ValueRange in) {
+    return e.exponentialOfNegative(e.sub(in[0], in[1]));
+  });
 }
 
 /// The same with P = exp(scores - m), m the largest score that a row has met. What it has gathered

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-blocks=false --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
 
 // A softmax carries the largest score of a row: sums follow where it grows.
 // CHECK-LABEL: tile.kernel @softmax programs
