@@ -161,6 +161,9 @@ bool KernelFacts::canCutBlocks() const {
     return false;
   if (!hasRows || isRowsAlone() || readsStates || savesValues || kernel.hasBeside())
     return false;
+  // Blocks begin with each local block.
+  if (run % block())
+    return false;
   return llvm::all_of(llvm::zip(attends, schedules), [](auto pair) {
     auto [attend, schedule] = pair;
     AttendOp op = attend;

@@ -302,7 +302,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   constexpr int64_t carried =
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   // Each state has two stages and up to five workspaces, of which a launch has so many.
-  constexpr size_t mostAttends = 6;
+  constexpr int64_t mostAttends = 6;
   auto withState = llvm::make_filter_range(attends, [](AttendOp op) { return mayHaveState(op); });
   int64_t numStates = std::distance(withState.begin(), withState.end());
   if (!machine.tensorCores || !numStates || numStates > mostAttends)
@@ -318,18 +318,18 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     // state is faster.
     bool fits =
         shape.localBlock == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
-    if (!noChunks(attend).empty())
+    if (!noChunks(attend).empty() || !fits)
       return std::nullopt;
+    localBlock = std::max(localBlock, shape.localBlock);
     isOrdered &= shape.isOrdered;
     isBF16 &= shape.isBF16;
     givesGradients |= shape.givesGradients;
     if (!shape.hasFeatures)
       continue;
-    if (!hasScores || !fits || shape.features > kMaxScheduledFeatures || shape.wantsScores())
+    if (!hasScores || shape.features > kMaxScheduledFeatures || shape.wantsScores())
       return std::nullopt;
     times.numbers += double(shape.features) * shape.valueWidth;
     times.pair += shape.scoreWidth + shape.valueWidth;
-    localBlock = std::max(localBlock, shape.localBlock);
     isFar |= hasFarState(shape, machine);
     needsState |= shape.needsState;
   }

@@ -118,8 +118,8 @@ static void writeWhole(EntryBuilder &e, const Lowering &lowering, EntryBuilder::
                                              : PlacedStateKernels(lowering).mainPrograms();
   EntryBuilder::Uses states;
   if (info.segment())
-    states = ChunkwiseKernels(info, info.name(), lowering.skipsIdleState)
-                 .writeStages(e, lowering.b);
+    states =
+        ChunkwiseKernels(info, info.name(), lowering.skipsIdleState).writeStages(e, lowering.b);
   if (info.ofKeys)
     writeGroupWorkspaces(e, lowering);
   writeStage(e, lowering, info.name(), programs, Stage::Heads, sums, states);

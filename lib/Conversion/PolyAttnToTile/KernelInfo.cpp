@@ -267,7 +267,8 @@ LogicalResult KernelInfo::checkCuts() const {
            << " can share the features";
   if (cut().getBlocks() && !canCutBlocks())
     return kernel.emitError("`cut` asks for blocks, but the kernel has states, packed sequences, "
-                            "or what is computed beside its rows");
+                            "what is computed beside its rows, or local blocks that its blocks "
+                            "do not cut evenly");
   if (cut().getPrefixFeatures() && !segment())
     return kernel.emitError(
         "`cut` asks for features of a prefix, but the schedule is not chunkwise");

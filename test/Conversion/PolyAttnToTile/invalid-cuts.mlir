@@ -98,7 +98,7 @@ polyattn.attention @batches(%q: tensor<?x?x?x4xf32>, %i: tensor<?x?x4x4xf32>, %s
 
 polyattn.attention @blocks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{`cut` asks for blocks, but the kernel has states, packed sequences, or what is computed beside its rows}}
+  // expected-error@+1 {{`cut` asks for blocks, but the kernel has states, packed sequences, what is computed beside its rows, or local blocks that its blocks do not cut evenly}}
   %o = kernel @k cut <blocks = true> {
     %s = state key %x value %x causal : [4], [4]
     %y = attend query %x key %x value %x state %s causal normalize <none> : [4], [4], [4], !polyattn.state<4x4>
@@ -111,7 +111,7 @@ polyattn.attention @blocks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) 
 
 polyattn.attention @blocks_of_packed(%q: tensor<?x?x?x4xf32>, %s: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>) packed %s {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{`cut` asks for blocks, but the kernel has states, packed sequences, or what is computed beside its rows}}
+  // expected-error@+1 {{`cut` asks for blocks, but the kernel has states, packed sequences, what is computed beside its rows, or local blocks that its blocks do not cut evenly}}
   %o = kernel @k cut <blocks = true> {
     %y = attend query %x key %x value %x causal normalize <softmax> : [4], [4], [4]
     kernel_yield %y : [4]
