@@ -67,7 +67,12 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     if (runs.back())
       iteration = std::max(iteration, runs.back()->features());
   }
+  // What is in registers is chosen before the program runs.
+  bool isUnrolled = llvm::any_of(
+      products, [&](const Product &product) { return registers.contains(product.lhs); });
   auto leftFragments = [&](int64_t p, Value term) {
+    if (registers.contains(products[p].lhs))
+      return fragmentsInRegisters(products[p].lhs, *getConstantIntValue(term));
     return loadFragments(products[p], /*isLhs=*/true, warpTile, term, 0, warpTile.rowTiles);
   };
   auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values accumulators, RowTiles rows,
@@ -150,8 +155,9 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   int64_t end = roundUp(first.terms, 16);
   if (first.lhsTriangle != Triangle::None) {
     accumulators = multiplyTriangle(products, warpTile, accumulators, termsOfTriangle);
-  } else if (end == iteration) {
-    accumulators = termsOfIteration(e.i32(0), accumulators);
+  } else if (end == iteration || isUnrolled) {
+    for (int64_t start = 0; start < end; start += iteration)
+      accumulators = termsOfIteration(e.i32(start), accumulators);
   } else {
     auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(iteration), accumulators);
     OpBuilder::InsertionGuard guard(e);

@@ -123,6 +123,35 @@ bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const Warp
 }
 
 //===----------------------------------------------------------------------===//
+// From accumulators
+//===----------------------------------------------------------------------===//
+
+/// Two numbers of a fragment as products want them, in bf16.
+void KernelLowering::addPair(Value first, Value second, Values &high, Values &low) {
+  if (residency.splitsOperands()) {
+    auto [rounded, rest] = e.splitPair(first, second);
+    high.push_back(rounded);
+    low.push_back(rest);
+    return;
+  }
+  high.push_back(warp::PackOp::create(e, warp::OperandKind::BF16, first, second));
+}
+
+// Two neighbouring 16 x 8 fragments of accumulators lie over the lanes as a 16 x 16 factor does.
+KernelLowering::Fragments KernelLowering::fragmentsInRegisters(Value factor, int64_t term) {
+  const Values &values = registers[factor];
+  int64_t columns = values.size() / 2, first = term / 4; // a lane has two rows
+  Fragments fragments;
+  Values &high = fragments.high.emplace_back(), &low = fragments.low.emplace_back();
+  for (int64_t half = 0; half < 2; ++half)
+    for (int64_t row = 0; row < 2; ++row) {
+      int64_t at = row * columns + first + 2 * half;
+      addPair(values[at], values[at + 1], high, low);
+    }
+  return fragments;
+}
+
+//===----------------------------------------------------------------------===//
 // Element by element
 //===----------------------------------------------------------------------===//
 
@@ -195,15 +224,8 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t o = 0; o < outers; ++o) {
         const Value *elements = &values[(t * outers + o) * perOuter + half * perOuter / 2];
-        if (!wide && residency.splitsOperands()) {
-          auto [rounded, rest] = e.splitPair(elements[0], elements[1]);
-          high.push_back(rounded);
-          low.push_back(rest);
-          continue;
-        }
         if (!wide) {
-          high.push_back(
-              warp::PackOp::create(e, warp::OperandKind::BF16, elements[0], elements[1]));
+          addPair(elements[0], elements[1], high, low);
           continue;
         }
         Value rounded = warp::RoundTf32Op::create(e, elements[0]);

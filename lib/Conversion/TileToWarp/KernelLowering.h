@@ -296,6 +296,9 @@ private:
   /// Loads the fragments of `count` row or column tiles from `first` on.
   Fragments loadFragments(const Product &product, bool isLhs, const WarpTile &warpTile,
                           mlir::Value term, int64_t first, int64_t count);
+  /// The 16 terms from `term` on of a left factor in registers, whose rows the warp has.
+  Fragments fragmentsInRegisters(mlir::Value factor, int64_t term);
+  void addPair(mlir::Value first, mlir::Value second, Values &high, Values &low);
   bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,
                     int64_t first, int64_t count, Fragments &fragments);
   Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
@@ -383,6 +386,7 @@ private:
   /// Whether the elements of a row lie together in memory, or of a column.
   bool liesByRows(mlir::Value matrix);
   void lowerReduce(tile::ReduceOp reduce);
+  void reduceRegisters(tile::ReduceOp reduce);
   void lowerDiagonalSums(tile::DiagonalSumsOp sums);
   void lowerVectorProduct(tile::DotOp dot);
   void lowerVectorAccumulate(tile::AccumulateOp op);

@@ -110,6 +110,10 @@ struct WarpLayout {
   /// All warps where possible, with as little to read as possible. `lhsCount` results are computed
   /// at once, of as many left factors.
   static WarpLayout of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount = 1);
+  /// Each warp has 16 whole rows: of `16 * warps`.
+  static WarpLayout ofWholeRows(int64_t columns, int64_t warps) {
+    return {warps, 1, 1, (columns + 15) / 16 * 2};
+  }
   int64_t registers() const { return rowTiles * columnTiles * 4; }
 };
 

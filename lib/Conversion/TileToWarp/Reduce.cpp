@@ -121,7 +121,47 @@ void KernelLowering::reduceInto(Value vector, Reduction reduction,
   computed.insert(vector);
 }
 
+/// Each row of what accumulators have is in four neighbouring lanes of a warp.
+void KernelLowering::reduceRegisters(ReduceOp reduce) {
+  Value input = reduce.getInput(), neutral = e.f32(neutralOf(reduce.getKind()));
+  TileType type = tileType(input);
+  Triangle triangle = reduce.getTriangle();
+  Value bound = toI32(reduce.getBound());
+  beginPhase();
+  ThreadElements owned = accumulatorElements(type.getRows(), type.getColumns());
+  const Values &values = registers[input];
+  TileMemory storage = allocateFor(reduce.getResult());
+  Values sums;
+  for (int64_t r = 0; r < owned.rows.size(); ++r) {
+    Value row = e.add(owned.rows.base, owned.rows.offsets[r]), sum = neutral;
+    for (int64_t c = 0; c < owned.columns.size(); ++c) {
+      Value column = e.add(owned.columns.base, owned.columns.offsets[c]);
+      Value term = values[r * owned.columns.size() + c];
+      if (triangle != Triangle::None)
+        term = outside(triangle, row, column, neutral, term);
+      if (bound)
+        term = e.select(e.less(column, bound), term, neutral);
+      sum = combine(e, reduce.getKind(), sum, term);
+    }
+    for (int64_t distance : {1, 2})
+      sum = combine(e, reduce.getKind(), sum,
+                    warp::ShuffleOp::create(e, warp::ShuffleMode::Xor, sum, e.i32(distance)));
+    sums.push_back(sum);
+  }
+  e.when(e.less(e.modulo(lane, 4), 1), [&] {
+    for (int64_t r = 0; r < owned.rows.size(); ++r) {
+      ThreadElements own;
+      own.rows.base = e.add(owned.rows.base, owned.rows.offsets[r]);
+      recordWrite(storage, own);
+      storeElements(storage, own, sums[r]);
+    }
+  });
+  computed.insert(reduce.getResult());
+}
+
 void KernelLowering::lowerReduce(ReduceOp reduce) {
+  if (registers.contains(reduce.getInput()))
+    return reduceRegisters(reduce);
   if (AccumulateOp update = updateToFuse(reduce)) {
     lowerAccumulate(update, reduce);
     emittedEarly.insert(update);

@@ -36,6 +36,11 @@ ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const Memor
                     tensor.getElementTypeBitWidth() < 32;
            });
   chooseDistantWeights(kernel);
+  keepsRows = kernel
+                  .walk([&](DotOp dot) {
+                    return passesOnRows(dot) ? WalkResult::interrupt() : WalkResult::advance();
+                  })
+                  .wasInterrupted();
   // What is decided of a value depends on values before it.
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -46,6 +51,44 @@ ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const Memor
       if (tileType(result))
         residencies[result] = decide(result);
   });
+}
+
+/// A value that a warp keeps has at most as many numbers for a thread.
+static constexpr int64_t kMostKeptNumbers = 32;
+
+bool ResidencyAnalysis::hasWholeRows(Value value) const {
+  TileType type = tileType(value);
+  return kind == warp::OperandKind::BF16 && type.getRows() == 16 * warps &&
+         type.getColumns() % 16 == 0 &&
+         WarpLayout::ofWholeRows(type.getColumns(), warps).registers() <= kMostKeptNumbers;
+}
+
+/// Whether the left factor of a product may stay in the registers where its rows are computed.
+static bool takesRows(DotOp dot) {
+  return isMatrixProduct(dot) && !dot.getLhsTransposed() && dot.getLhsTriangle() == Triangle::None;
+}
+
+/// Whether that factor is another product, or computed from one element by element.
+bool ResidencyAnalysis::passesOnRows(DotOp dot) const {
+  if (!takesRows(dot) || !hasWholeRows(dot.getLhs()))
+    return false;
+  SmallVector<Value> values = {dot.getLhs()};
+  while (!values.empty()) {
+    Value value = values.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (auto product = dyn_cast_if_present<DotOp>(op))
+      return isMatrixProduct(product);
+    if (isa_and_nonnull<MapOp, CausalMaskOp>(op))
+      for (Value operand : op->getOperands())
+        if (sameShape(operand, value))
+          values.push_back(operand);
+  }
+  return false;
+}
+
+WarpLayout ResidencyAnalysis::layoutOf(int64_t rows, int64_t columns, int64_t lhsCount) const {
+  return keepsRows && rows == 16 * warps ? WarpLayout::ofWholeRows(columns, warps)
+                                         : WarpLayout::of(rows, columns, warps, lhsCount);
 }
 
 bool polyattn::tile_to_warp::isWeight(LoadOp load) {
@@ -94,6 +137,8 @@ Residency ResidencyAnalysis::decide(Value value) const {
     return decideLoad(load);
   if (isDeferrable(value))
     return Residency::Deferred;
+  if (staysInRegisters(value))
+    return Residency::Registers;
   auto dot = dyn_cast<DotOp>(op);
   bool isProduct = (dot && isMatrixProduct(dot)) || (isa<ClusterSumOp>(op) && !isVector(value));
   return isProduct && fitsRegisters(value) ? Residency::Registers : Residency::Memory;
@@ -233,10 +278,39 @@ bool ResidencyAnalysis::isDeferrable(Value value) const {
       });
 }
 
+/// Whether an element-wise result is kept where the product lies that it is computed from.
+bool ResidencyAnalysis::staysInRegisters(Value value) const {
+  if (!keepsRows || !isa<MapOp, CausalMaskOp>(value.getDefiningOp()) || !hasWholeRows(value) ||
+      !evaluatesOnWarpGrid(value) || !fitsRegisters(value))
+    return false;
+  int64_t own = WarpLayout::ofWholeRows(tileType(value).getColumns(), warps).registers();
+  return numbersKeptAt(value.getDefiningOp()) + own <= GPUDescription::maxAccumulatorsPerThread;
+}
+
+/// The numbers of a thread that are in registers when `op` is computed, or wait there for what
+/// comes after it.
+int64_t ResidencyAnalysis::numbersKeptAt(Operation *op) const {
+  auto isNeeded = [&](Operation *user) {
+    Operation *own = op->getBlock()->findAncestorOpInBlock(*user);
+    return !own || !own->isBeforeInBlock(op); // users elsewhere come in a later iteration, or after
+  };
+  int64_t numbers = 0;
+  for (auto [value, residency] : residencies) {
+    Operation *loop = value.getDefiningOp(); // around `op`: what it carries is counted
+    if (residency != Residency::Registers || (loop && loop->isAncestor(op)) ||
+        !value.getParentBlock()->findAncestorOpInBlock(*op) ||
+        llvm::none_of(value.getUsers(), isNeeded))
+      continue;
+    TileType type = tileType(value);
+    numbers += layoutOf(type.getRows(), type.getColumns()).registers();
+  }
+  return numbers;
+}
+
 // All users must compute on the same accumulators.
 bool ResidencyAnalysis::fitsRegisters(Value value) const {
   TileType type = tileType(value);
-  if (WarpLayout::of(type.getRows(), type.getColumns(), warps).registers() >
+  if (layoutOf(type.getRows(), type.getColumns()).registers() >
       GPUDescription::maxAccumulatorsOfValue)
     return false;
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
@@ -245,6 +319,11 @@ bool ResidencyAnalysis::fitsRegisters(Value value) const {
       // What is computed from registers goes there where they are read.
       return sameShape(value, map.getResult());
     }
+    bool isWhole = keepsRows && hasWholeRows(value);
+    if (auto reduce = dyn_cast<ReduceOp>(user))
+      return isWhole && reduce.getAxis() == Axis::Columns;
+    if (auto dot = dyn_cast<DotOp>(user); dot && use.getOperandNumber() == 0)
+      return isWhole && takesRows(dot);
     if (auto dot = dyn_cast<DotOp>(user))
       return dot.getAcc() && use.getOperandNumber() == 2;
     return isa<CausalMaskOp, StoreOp, WriteOp, ClusterSumOp, scf::ForOp, scf::YieldOp>(user);

@@ -52,6 +52,10 @@ public:
   ResidencyAnalysis(tile::KernelOp kernel, int64_t warps, const MemoryPlan &plan);
 
   Residency of(mlir::Value value) const;
+  /// How warps share a product's result. Where a product's left factor is computed from another
+  /// product, results of 16 rows for each warp are cut by rows alone: that factor never leaves the
+  /// registers in which its warp has it.
+  WarpLayout layoutOf(int64_t rows, int64_t columns, int64_t lhsCount = 1) const;
   /// What the tensor cores multiply.
   warp::OperandKind operandKind() const { return kind; }
   /// Whether factors are cut in two, so that products have the precision of f32.
@@ -99,6 +103,10 @@ private:
   bool isDeferrable(mlir::Value value) const;
   bool accepts(mlir::OpOperand &use, mlir::Value producer) const;
   bool fitsRegisters(mlir::Value value) const;
+  bool hasWholeRows(mlir::Value value) const;
+  bool staysInRegisters(mlir::Value value) const;
+  bool passesOnRows(tile::DotOp dot) const;
+  int64_t numbersKeptAt(mlir::Operation *op) const;
   bool isDeferred(mlir::Value value) const { return of(value) == Residency::Deferred; }
   bool evaluatesOnWarpGrid(mlir::Value value) const;
   bool isOperand(mlir::Value value) const;
@@ -110,6 +118,7 @@ private:
   const MemoryPlan &plan;
   warp::OperandKind kind;
   bool split, rounds;
+  bool keepsRows = false; // results of 16 rows for each warp are cut by rows alone
   llvm::DenseSet<mlir::Operation *> uncachedWeights;
 };
 

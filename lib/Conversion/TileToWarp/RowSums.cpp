@@ -127,7 +127,7 @@ static bool isThereAt(Value value, Operation *point, const DenseSet<Value> &comp
 /// All warps have a part of the product, and so of the sums.
 bool KernelLowering::canHaveRowSums(DotOp dot) {
   TileType type = dot.getResult().getType();
-  WarpLayout warps = WarpLayout::of(type.getRows(), type.getColumns(), options.warps);
+  WarpLayout warps = residency.layoutOf(type.getRows(), type.getColumns());
   return residency.roundsToBF16() && warps.rowWarps * warps.columnWarps == options.warps;
 }
 

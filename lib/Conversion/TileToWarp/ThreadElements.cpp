@@ -143,7 +143,7 @@ static bool isCarriedState(Value value) {
 
 void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const ProductCount &products,
                                      bool whole, ElementsBody body) {
-  WarpLayout warps = WarpLayout::of(rows, columns, options.warps, products.together);
+  WarpLayout warps = residency.layoutOf(rows, columns, products.together);
   int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
   if (!whole) {
     int64_t live = 0, states = 0;
