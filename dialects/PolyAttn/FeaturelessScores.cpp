@@ -68,14 +68,8 @@ std::string polyattn::noStateOf(AttendOp attend) {
 }
 
 std::string polyattn::noRingOf(AttendOp attend) {
-  auto isRelative = [](Operation *op) { return isa<RelativeOp>(op); };
-  bool hasLags = findInScore(attend.getQuery(), isRelative);
-  if (!attend.hasDecay() && !hasLags)
-    return "";
-  return ("a window with " +
-          StringRef(attend.hasDecay() ? "a decay" : "a score by the distance of positions") +
-          " is one of a call's own keys alone")
-      .str();
+  // A decay multiplies up all gates between a query and a key, which no ring has.
+  return attend.hasDecay() ? "a window with a decay is one of a call's own keys alone" : "";
 }
 
 /// Whether an op takes only the scores of a vector.

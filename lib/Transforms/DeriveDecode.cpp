@@ -9,6 +9,7 @@
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
+#include "polyattn/Schedule/Windows.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -78,6 +79,13 @@ static LogicalResult checkStates(AttentionOp attention, ArrayRef<AttendOp> atten
 //===----------------------------------------------------------------------===//
 
 namespace {
+
+/// Where a table of distances ends, a ring has all keys that a row takes something of.
+void writeWindows(ArrayRef<AttendOp> attends) {
+  for (AttendOp attend : attends)
+    if (std::optional<int64_t> window = windowOf(attend); window && !mayHaveState(attend))
+      attend.setWindow(*window);
+}
 
 /// A state has one pool, and so it is one result, by the first of its names.
 void mergeStates(AttentionOp attention) {
@@ -162,6 +170,7 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
     auto attends = llvm::to_vector(attention.getBody().getOps<AttendOp>());
     if (attends.empty())
       return attention.emitOpError("has no attend, so nothing that continues");
+    writeWindows(attends);
     for (Operation &op : attention.getBody().front())
       if (failed(checkOp(op)))
         return failure();

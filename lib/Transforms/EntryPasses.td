@@ -24,13 +24,14 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
     results that live in these pools. All attends have blocks of one length then.
 
     Where attends have a window, rows of the last positions are kept in rings (`window_keys`, `window_values`;
-    the op `keep` has their layout), as many as the longest window that reads a tensor needs. Attends with states
-    may stand beside such ones, attends with local vectors may not.
+    the op `keep` has their layout), as many as the longest window that reads a tensor needs. A score by the distance
+    whose table ends, with `beyond = zero`, gives an attend its window as `--polyattn-find-windows` does. Attends with
+    states may stand beside such ones, attends with local vectors may not.
 
     Maps that are inlined and simplified before have the smaller states. What has no state that could be
     continued is an error: masks that are not causal, `eps_mode = row_max`, a softmax without a window, odd powers
-    of |score|, more than 2^24 features, local blocks of other lengths beside each other, windows with
-    decays or with scores by the distance of positions.
+    of |score|, scores by the distance of positions without a window, more than 2^24 features, local blocks of other lengths
+    beside each other, windows with decays.
 
     Numeric contract: exact.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import polyattn
@@ -130,9 +131,63 @@ def test_what_is_no_score_by_distance_is_refused(make, message):
         polyattn.compile(b.attention(body, arguments={"q": b.Sequence[8], "c": b.HeadWeight[4]}))
 
 
-def test_no_state_and_no_decoding():
+def test_no_decoding_without_a_window():
     with pytest.raises(ValueError, match="a score by the distance of positions has no features"):
         polyattn.compile(library.relative(8, feature_map="elu"), direction="decode")
+
+
+def biased_softmax(window, beyond):
+    """Rows of a softmax over the nearest keys, with a bias of the distance."""
+
+    def formula(q, k, v, table):
+        lag = torch.arange(q.shape[1])[:, None] - torch.arange(q.shape[1])
+        bias = lag_scores(table if table.dim() == 2 else table[None], *lag.shape, beyond=beyond)
+        scores = torch.einsum("bihd,bjhd->bhij", q, k) / q.shape[-1] ** 0.5 + bias
+        weights = scores.masked_fill((lag < 0) | (lag >= window), -torch.inf).softmax(-1)
+        return torch.einsum("bhij,bjhe->bihe", weights, v)
+
+    return formula
+
+
+def ended(q, k, v, table):
+    """Rows of elu + 1 times the numbers of a table that ends."""
+    return attention(lag_scores(table.exp(), *[q.shape[1]] * 2, beyond="zero") * by_elu(q, k), v, True, 1e-6)
+
+
+@pytest.mark.parametrize("spec, table, formula", [
+    (library.softmax_attention(16, 24, window=20, distances=8), (2, 8), biased_softmax(20, "last")),
+    (library.softmax_attention(16, 24, window=20, distances=8, beyond="zero"), (2, 8), biased_softmax(20, "zero")),
+    (library.softmax_attention(16, 24, window=17, distances=60, per_head=False), (60,), biased_softmax(17, "last")),
+    (library.softmax_attention(16, 24, window=2, distances=2), (2, 2), biased_softmax(2, "last")),
+    (library.relative(16, 24, feature_map="elu", distances=35, beyond="zero"), (2, 35), ended),
+], ids=["last", "zero", "one of all heads", "two keys", "ended"])  # fmt: skip
+def test_windows_of_distances_decode(rng, spec, table, formula):
+    """Prompts, chunks and single tokens of two sequences, of different lengths in one call, beside a batch without a slot."""
+    decode = polyattn.compile(spec, direction="decode")
+    lengths = np.array([113, 0, 90])
+    given = [x.numpy() for x in tensors(rng, (3, 113, 2, 16), (3, 113, 2, 16), (3, 113, 2, 24), table)]
+    expected = formula(*(torch.tensor(x).double() for x in given)).numpy()
+    *qkv, numbers = given
+    names = {argument.name: argument for argument in decode.signature.arguments}
+    pools = {name: np.full((5, 2, *names[name].shape[2:]), np.nan, "f4") for name in ("window_keys", "window_values")}
+    done = np.zeros(3, int)
+    for most in (50, 3, 33, *[1] * 40):
+        counts = np.minimum(lengths - done, [most, 0, max(most - 9, 1)])
+        # What lies past a batch's positions is never read.
+        parts = [np.full((3, most, *x.shape[2:]), np.nan, "f4") for x in qkv]
+        for part, x in zip(parts, qkv):
+            for batch, (first, count) in enumerate(zip(done, counts)):
+                part[batch, :count] = x[batch, first : first + count]
+        clauses = {"slots": np.array([3, -1, 0], "i4"), "first_position": done.astype("i8"), "lengths": counts.astype("i4")}
+        o, *_ = decode(*parts, numbers, **pools, **clauses)
+        for batch in (0, 2):
+            wanted = expected[batch, done[batch] : done[batch] + counts[batch]]
+            np.testing.assert_allclose(o[batch, : counts[batch]], wanted, rtol=1e-4, atol=1e-5)
+            assert not o[batch, counts[batch] :].any()
+        assert not o[1].any()
+        done += counts
+    assert (done == lengths).all()
+    assert all(np.isnan(pool[[1, 2, 4]]).all() and np.isfinite(pool[[0, 3]]).all() for pool in pools.values())
 
 
 @pytest.mark.parametrize("feature_map", ["elu", "squares", "none"])

@@ -190,13 +190,75 @@ polyattn.attention @decayed_window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x
 
 // -----
 
+// Scores by the distance reach into the ring as others do.
+// CHECK-LABEL: polyattn.attention @biased_window__decode(
+// CHECK-SAME:    %window_keys: tensor<?x?x32x4xf32>
+// CHECK:         attend {{.*}} {window = 8}
 polyattn.attention @biased_window(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %t : tensor<8xf32> -> 8
   %r = relative %c {beyond = last} : 8
   %b = concat %a, %r : [4], [1]
-  // expected-error@+1 {{does not decode: a window with a score by the distance of positions is one of a call's own keys alone}}
   %o = attend query %b key %b value %a causal normalize <softmax> {window = 8} : [4] + [1], [4] + [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+// A table that ends is a window, and may shorten the one that is there. Features beside it keep their state.
+// CHECK-LABEL: polyattn.attention @ended_tables__decode(
+// CHECK-SAME:    %state: tensor<?x?x4x4xf32>, %window_keys: tensor<?x?x64x4xf32>
+// CHECK:         attend {{.*}} {window = 40}
+// CHECK:         attend {{.*}} {window = 40}
+// CHECK:         attend {{.*}} initial %state
+polyattn.attention @ended_tables(%q: tensor<?x?x?x4xf32>, %t: tensor<40xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<40xf32> -> 40
+  %r = relative %c {beyond = zero} : 40
+  %b = tensor %a, %r : [4], [1]
+  %o = attend query %b key %b value %a causal normalize <none> : [4] x [1], [4] x [1], [4]
+  %p = attend query %b key %b value %a causal normalize <none> {window = 300} : [4] x [1], [4] x [1], [4]
+  %s = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  %op = add %o, %p : [4], [4]
+  %ops = add %op, %s : [4], [4]
+  return %ops : [4]
+}
+
+// -----
+
+// Where pairs beyond the table have a score all the same, every key would be kept.
+polyattn.attention @ended_softmax(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<8xf32> -> 8
+  %r = relative %c {beyond = zero} : 8
+  %b = tensor %a, %r : [4], [1]
+  // expected-error@+1 {{does not decode: a softmax has exponentials of scores, which have no features}}
+  %o = attend query %b key %b value %a causal normalize <softmax> : [4] x [1], [4] x [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @endless_table(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<8xf32> -> 8
+  %r = relative %c {beyond = last} : 8
+  %b = tensor %a, %r : [4], [1]
+  // expected-error@+1 {{does not decode: a score by the distance of positions has no features}}
+  %o = attend query %b key %b value %a causal normalize <none> : [4] x [1], [4] x [1], [4]
+  return %o : [4]
+}
+
+// -----
+
+// A table does not make a ring of gates.
+polyattn.attention @ended_decay(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<8xf32> -> 8
+  %r = relative %c {beyond = zero} : 8
+  %b = tensor %a, %r : [4], [1]
+  // expected-error@+1 {{does not decode: a window with a decay is one of a call's own keys alone}}
+  %o = attend query %b key %b value %a causal normalize <none> {decay_factors = array<f64: 0.5>} : [4] x [1], [4] x [1], [4]
   return %o : [4]
 }
 

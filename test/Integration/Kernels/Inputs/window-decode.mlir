@@ -36,3 +36,36 @@ polyattn.attention @mean<d = 16, dv = 24, w = 50>(q, k: seq[d], v: seq[dv]) {
   p = attend(q, k, v) causal normalize softmax window w score_scale 0.25
   return o + p
 }
+
+// Scores by the distance, whose table of each head is shorter than the window.
+polyattn.attention @biased<d = 16, dv = 24, w = 50, distances = 20>(
+    q, k: seq[d], v: seq[dv], b: head_weight[distances]) {
+  c = relative(b, beyond = last)
+  return attend(concat(q * 0.25, c), concat(k, c), v) causal normalize softmax window w
+}
+
+// One table of all heads, longer than the window, beside a state.
+polyattn.attention @biased_hybrid<d = 16, dv = 24, w = 40, distances = 64>(
+    q, k: seq[d], v: seq[dv], b: weight[distances]) {
+  c = relative(b, beyond = zero, log = true)
+  o = attend(elu_plus_one(q), elu_plus_one(k), v) causal normalize sum(1e-6)
+  p = attend(tensor(c, elu_plus_one(q)), tensor(c, elu_plus_one(k)), v) causal normalize sum(1e-6) window w
+  return o + p
+}
+
+// The table ends, so that the attend has a window without the clause.
+polyattn.attention @ended<d = 16, dv = 24, distances = 37>(
+    q, k: seq[d], v: seq[dv], b: head_weight[distances]) {
+  c = relative(b, beyond = zero, log = true)
+  return attend(tensor(c, sym(q, 2)), tensor(c, sym(k, 2)), v) causal normalize bias(1)
+}
+
+// A window that the table shortens, and another attend with the longest one.
+polyattn.attention @ended_windows<d = 16, dv = 24>(
+    q, k: seq[d], v: seq[dv], b: weight[5], e: head_weight[70]) {
+  c = relative(b, beyond = zero)
+  r = relative(e, beyond = last)
+  o = attend(tensor(c, q), tensor(c, k), v) causal normalize none window 60
+  p = attend(concat(q, r), concat(k, r), v) causal normalize softmax window 45
+  return o + p
+}
