@@ -297,10 +297,9 @@ static LogicalResult verifyLagSlope(AttendOp op) {
   if (slope.getTwoSided() && op.getMask() != Mask::Full)
     return op.emitOpError("C21: a two-sided table of lags is for the mask full");
   bool divides = op.getNormalizer().hasDenominator() || op.getNormalizer().isMean();
-  if (divides || hasAnyState(op) || op.getProducts() || op.getOfKeys() || op.getLocalQuery())
-    return op.emitOpError(
-        "C22: a `relative_slope` as value needs `normalize <none>`, and no state, "
-        "`products`, `of_keys` or local vectors");
+  if (divides || hasAnyState(op) || op.getProducts() || op.getOfKeys())
+    return op.emitOpError("C22: a `relative_slope` as value needs `normalize <none>`, and no "
+                          "state, `products` or `of_keys`");
   for (Operation *user : usersOf(op.getOutput()))
     if (!isa<WeightGradientOp>(user))
       return op.emitOpError("C22: only the gradient of a table takes its rows by lag, but ")

@@ -119,7 +119,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C21: a `relative` with `two_sided` is for the mask full; without it the score is of the distance
         |i - j|.
     C22: with a `relative_slope` as value, of one side as C21 says, there is `normalize <none>` without a
-        mean, no state, `products`, `of_keys` or local vectors, and only `weight_gradient` takes the rows.
+        mean, no state, `products` or `of_keys`, and only `weight_gradient` takes the rows.
     C23: a `window` has 1 to 2^31 - 1 positions, and is not for states, local vectors, a decay of each
         feature or `reduce = mean`: these have all keys before a position.
     C24: `normalize <softmax>` is not for states, local vectors or decays. C5 does not hold for it:

@@ -101,6 +101,7 @@ private:
   bool wantsLags(Value vector);
   /// Adds the gradients of tables of lags.
   LogicalResult addLags(AttendOp attend, const Weighting &pairs, Value dN, Value dZ);
+  void addLags(AttendOp attend, const Weighting &pairs, bool isLocal, Value rows, Value columns);
   /// Notes the gradient of a decay or a state.
   LogicalResult addDecay(AttendOp attend, AttendBackwardOp op);
   LogicalResult addState(AttendOp attend, Value state, Value gradient);
@@ -299,15 +300,17 @@ bool BackwardEntry::wantsLags(Value vector) {
 /// A number of a table is the slope of what its pairs add up: the gradient of their scores,
 /// weighted by the slope of the score in `relative`. An attend adds these up by lag.
 LogicalResult BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, Value dN, Value dZ) {
-  if (wantsLags(attend.getLocalQuery()))
-    return attend.emitOpError("has no gradient for a table of distances in its local vectors");
-  if (!wantsLags(attend.getQuery()))
+  Weighting local{attend.getLocalQuery(), attend.getLocalKey(), attend.getScoreScaleAttr()};
+  SmallVector<const Weighting *> wanted;
+  for (const Weighting *some : {&pairs, &std::as_const(local)})
+    if (wantsLags(some->query))
+      wanted.push_back(some);
+  for (const Weighting *some : wanted)
+    if (!hasScoreSlopes(some->query))
+      return attend.emitOpError("has no gradient for a table of distances: the slope of |score| is "
+                                "the sign of the score, which is no score itself");
+  if (wanted.empty())
     return success();
-  if (attend.getLocalQuery())
-    return attend.emitOpError("has no gradient for a table of distances beside local vectors");
-  if (!hasScoreSlopes(attend.getQuery()))
-    return attend.emitOpError("has no gradient for a table of distances: the slope of |score| is "
-                              "the sign of the score, which is no score itself");
   Value rows = dN, columns = attend.getValue();
   int64_t width = attend.getValue().getType().getWidth();
   if (attend.getValue().getType().getStructure().kind() != Structure::Kind::Vector)
@@ -317,6 +320,14 @@ LogicalResult BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, Va
     columns = gradients.create<ConcatOp>(
         ValueRange{columns, gradients.create<ConstantOp>(APFloat(1.0), /*width=*/1)});
   }
+  for (const Weighting *some : wanted)
+    addLags(attend, *some, /*isLocal=*/some == &local, rows, columns);
+  return success();
+}
+
+/// The same of the pairs that have one kind of scores, as sums of <rows, columns>.
+void BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, bool isLocal, Value rows,
+                            Value columns) {
   auto times = [&](Value slope, Value vector, double factor) -> Value {
     if (slope)
       vector = gradients.create<TensorOp>(ValueRange{slope, vector});
@@ -329,19 +340,27 @@ LogicalResult BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, Va
     auto value =
         gradients.create<RelativeSlopeOp>(relative.getTable(), relative.getBeyondAttr(),
                                           relative.getLogAttr(), relative.getTwoSidedAttr());
+    Value query = times(slope.slopeQuery, rows, slope.factor);
+    Value key = times(slope.slopeKey, columns, 1), localQuery, localKey;
+    if (attend.getLocalQuery()) { // pairs of the other kind have the score 0
+      localQuery = localKey = gradients.create<ConstantOp>(APFloat(0.0), /*width=*/1);
+      if (isLocal) {
+        std::swap(query, localQuery);
+        std::swap(key, localKey);
+      }
+    }
     auto byLag = gradients.create<AttendOp>(
-        times(slope.slopeQuery, rows, slope.factor), times(slope.slopeKey, columns, 1), value,
-        /*local_query=*/Value(), /*local_key=*/Value(), attend.getDecay(),
+        query, key, value, localQuery, localKey, attend.getDecay(),
         /*initial_state=*/Value(), /*initial_normalizer=*/Value(), /*block_states=*/Value(),
         /*products=*/Value(), /*state=*/Value(), attend.getMaskAttr(),
         NormalizerAttr::getNone(entry.getContext()), pairs.scoreScale, attend.getDecayFactorsAttr(),
         attend.getGateHeadsAttr(), attend.getGroupingAttr(),
-        /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
+        localQuery ? attend.getBlockAttr() : IntegerAttr(),
+        /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
         /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
         /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(), attend.getWindowAttr());
     gradients.addToWeight(relative.getTable(), byLag.getOutput());
   }
-  return success();
 }
 
 LogicalResult BackwardEntry::visit(AttendOp attend) {

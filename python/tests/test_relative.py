@@ -213,3 +213,39 @@ def test_sums_of_exponentials(rng, feature_map, coefficients):
 def test_no_exponentials():
     with pytest.raises(polyattn.CallError, match="coefficients: expected at least one number"):
         library.exponentials(coefficients=())
+
+
+@pytest.mark.parametrize("length", [1, 15, 110])
+@pytest.mark.parametrize("mask", ["causal", "anticausal"])
+@pytest.mark.parametrize("where", ["in blocks", "beside blocks", "both"])
+def test_gradients_of_tables_with_local_vectors(rng, where, mask, length):
+    """A table in the scores of a query's own block, of the other blocks, or of both."""
+    block, is_near, is_far = 16, where != "beside blocks", where != "in blocks"
+
+    def body(q, k, v, c):
+        score = b.relative(c, beyond="last", log=True)
+        near, far = ([b.elu_plus_one(x), b.elu_plus_one(x)] for x in (q, k))
+        sides = [
+            [b.tensor(score, x) if has_table else x for x, has_table in zip(side, (is_near, is_far))] for side in (near, far)
+        ]
+        (near_q, far_q), (near_k, far_k) = sides
+        return b.attend(far_q, far_k, v, mask=mask, normalizer=b.by_sum(1e-6), local=(near_q, near_k), block=block)
+
+    arguments = {"q": b.Sequence[16], "k": b.Sequence[16], "v": b.Sequence[24], "c": b.HeadWeight[30]}
+    given = tensors(rng, (2, length, 3, 16), (2, length, 3, 16), (2, length, 3, 24), (3, 30))
+    found = [x.clone().requires_grad_() for x in given]
+    q, k, v, c = expected = [x.double().requires_grad_() for x in given]
+    o = pt.load(b.attention(body, arguments=arguments))(*found)
+    place = torch.arange(length) // block
+    own = place[:, None] == place
+    has_table = torch.where(own, is_near, is_far)
+    factors = torch.where(has_table, lag_scores(c.exp(), length, length, beyond="last"), 1.0)
+    scores = factors * by_elu(q, k)
+    scores = scores.tril() if mask == "causal" else scores.triu()
+    rows = attention(scores, v, False, 1e-6)
+    slopes = torch.randn_like(rows)
+    o.backward(slopes.float())
+    rows.backward(slopes)
+    torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
+    for mine, theirs in zip(found, expected):
+        assert (mine.grad.double() - theirs.grad).norm() < 2e-5 * theirs.grad.norm() + 1e-6 * slopes.norm()

@@ -317,7 +317,7 @@ polyattn.attention @slope_normalized(%q: tensor<?x?x?x4xf32>, %t: tensor<?x4xf32
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %t : tensor<?x4xf32> -> 4
   %s = relative_slope %c {beyond = last} : 4
-  // expected-error@+1 {{C22: a `relative_slope` as value needs `normalize <none>`, and no state, `products`, `of_keys` or local vectors}}
+  // expected-error@+1 {{C22: a `relative_slope` as value needs `normalize <none>`, and no state, `products` or `of_keys`}}
   %o = attend query %a key %a value %s causal normalize <bias, bias = 1.0> {signed_scores} : [4], [4], [4]
   return %o : [4]
 }

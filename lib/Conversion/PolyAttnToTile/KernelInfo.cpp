@@ -77,6 +77,11 @@ LogicalResult KernelInfo::findSequences() {
       query = tensors.inputs + i;
   if (!key)
     key = sequenceNumber(first().getKey());
+  // Where others are constants, as in the gradient of a table, local vectors say it.
+  if (first().getLocalQuery() && !query)
+    query = sequenceNumber(first().getLocalQuery());
+  if (first().getLocalKey() && !key)
+    key = sequenceNumber(first().getLocalKey());
   if (hasEqualSides() && !key)
     key = query;
   if (hasEqualSides() && !query)

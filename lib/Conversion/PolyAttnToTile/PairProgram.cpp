@@ -344,6 +344,13 @@ void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpa
   addBlocks(b, queries, ring, BlockDecay(), none, accumulators);
 }
 
+/// Whether pairs of other blocks add nothing to sums by lag: the gradient of a table in local
+/// vectors has the score 0 there. Their pairs would take the square of the length.
+static bool isZeroBeyondBlock(AttendOp op) {
+  auto query = op.getQuery().getDefiningOp<ConstantOp>();
+  return op.getLagSlope() && op.getLocalQuery() && query && query.getValue().isZero();
+}
+
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
 void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, Value values,
                           Value diagonal, const BlockSpan &span, const BlockDecay &blockDecay,
@@ -364,13 +371,14 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
     cached.source = KeySource::Cached;
     addBlocks(b, queries, cached, blockDecay, between, accumulators);
   }
+  bool hasOthers = !usesState && !span.isOnly && !isZeroBeyondBlock(op);
   if (readsSegmentStart())
     addBetween(end, context.isForwards() ? context.chunk->begin : context.chunk->end,
                /*local=*/false);
-  else if (!usesState && !span.isOnly && hasRun)
+  else if (hasOthers && hasRun)
     addBetween(end, context.isForwards() ? b.index(0) : context.frame.sequence.keys,
                /*local=*/false);
-  else if (!usesState && !span.isOnly)
+  else if (hasOthers)
     addKeysBefore(b, queries, span, blockDecay, between, accumulators);
   if (op.getWindow() && context.frame.sequence.before)
     addRing(b, queries, span, accumulators);
