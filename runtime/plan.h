@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define POLYATTN_RT_MAX_FACTORS 6
-#define POLYATTN_RT_MAX_WORKSPACES 128
+#define POLYATTN_RT_MAX_WORKSPACES 512
 
 /* What an extent is counted in. */
 enum {

@@ -27,6 +27,8 @@ struct Limits {
 /// The caller's tensors of an entry, the extents that count a stage's programs, the dimensions of a
 /// workspace.
 inline constexpr int64_t kMostTensors = 256, kMostExtents = 6, kMostDimensions = 6;
+/// The workspaces of an entry. A gradient has one for each weight and kernel that adds to it.
+inline constexpr int64_t kMostWorkspaces = 512;
 /// The elements of a workspace, as far as they are known, and bytes of scratch.
 inline constexpr int64_t kMostElements = int64_t(1) << 40;
 /// The numbers of the workspace that `fill launch` describes, i64.

@@ -164,6 +164,10 @@ LogicalResult EntryOp::verifyRegions() {
     return emitOpError("C4: an entry has at most ")
            << kMostTensors << " tensors, of which one is a result; got " << int64_t(getTensors())
            << " and " << int64_t(getInputs()) << " inputs";
+  int64_t workspaces = llvm::range_size(getBody().getOps<WorkspaceOp>());
+  if (workspaces > kMostWorkspaces)
+    return emitOpError("C4: an entry has at most ")
+           << kMostWorkspaces << " workspaces; got " << workspaces;
   llvm::StringSet<> names;
   bool hasStage = false;
   for (Operation &op : getBody().front()) {

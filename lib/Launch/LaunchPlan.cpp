@@ -17,7 +17,8 @@ using llvm::Error;
 using tile::Limits;
 
 static_assert(tile::kMostExtents == POLYATTN_RT_MAX_FACTORS &&
-              tile::kMostDimensions == POLYATTN_MAX_RANK);
+              tile::kMostDimensions == POLYATTN_MAX_RANK &&
+              tile::kMostWorkspaces == POLYATTN_RT_MAX_WORKSPACES);
 /// What targets fill in, and `tile.entry` does not say.
 static constexpr Limits kScratchBytes = {0, tile::kMostElements}, kCTAs = {1, 8};
 
@@ -167,8 +168,9 @@ static Error verifyChoice(const LaunchPlan &plan, const LaunchChoice &choice,
 Error LaunchPlan::verify(llvm::ArrayRef<int64_t> ranks) const {
   if (stages.empty())
     return createStringError("the plan has no stage");
-  if (workspaces.size() > POLYATTN_RT_MAX_WORKSPACES)
-    return createStringError("the plan has too many workspaces");
+  if (int64_t(workspaces.size()) > tile::kMostWorkspaces)
+    return createStringError("the plan has " + llvm::Twine(workspaces.size()) +
+                             " workspaces, and there can be " + llvm::Twine(tile::kMostWorkspaces));
   for (const LaunchWorkspace &workspace : workspaces)
     if (Error error = verifyWorkspace(*this, workspace, ranks))
       return error;

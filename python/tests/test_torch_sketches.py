@@ -74,17 +74,11 @@ def test_random_sketches_of_any_degree(p, signed, rotary, rng):
     assert len([name for name, _ in layer.named_buffers()]) == (2 * p - 2 if signed else p - 2)  # the paper's count
 
 
-@pytest.mark.parametrize("p, rotary, local", [(4, True, None), (8, False, None), (8, True, 8), (16, False, 8)])
-@torch.no_grad()
-def test_learned_sketches_of_any_degree(p, rotary, local, rng):
+def learned_rows(q, k, v, w, p, local=None, freqs=None):
     """Algorithm 2, with networks of its own at every node, and exact scores inside of blocks."""
-    spec = library.polysketch_learned(WIDTH // HEADS, r=5, p=p, local=local, rotary=rotary)
-    layer, x = pn.Attention(spec, WIDTH, HEADS), numbers(rng, 2, LENGTH, WIDTH)
-    w = weights_of(layer)
-    _, (q, k, v) = projected(layer, x)
     q, k = (F.layer_norm(one, one.shape[-1:], w["gamma"], w["beta"]) for one in (q, k))
-    if rotary:
-        q, k = (rotated(one, layer.constant("freqs")) for one in (q, k))
+    if freqs is not None:
+        q, k = (rotated(one, freqs) for one in (q, k))
 
     def net(y, path):
         for i in (1, 2):
@@ -97,10 +91,38 @@ def test_learned_sketches_of_any_degree(p, rotary, local, rng):
     features = [tree(one, p // 2, join) for one in (q, k)]
     scores = (features[0] @ features[1].mT) ** 2
     if local:
-        block = torch.arange(LENGTH) // local
+        block = torch.arange(q.shape[-2]) // local
         scores = torch.where(block[:, None] == block, (q @ k.mT) ** p, scores)
-    check(layer, x, causal(scores, v, lambda total: 1 + total))
+    return causal(scores, v, lambda total: 1 + total)
+
+
+@pytest.mark.parametrize("p, rotary, local", [(4, True, None), (8, False, None), (8, True, 8), (16, False, 8)])
+@torch.no_grad()
+def test_learned_sketches_of_any_degree(p, rotary, local, rng):
+    spec = library.polysketch_learned(WIDTH // HEADS, r=5, p=p, local=local, rotary=rotary)
+    layer, x = pn.Attention(spec, WIDTH, HEADS), numbers(rng, 2, LENGTH, WIDTH)
+    w = weights_of(layer)
+    _, qkv = projected(layer, x)
+    check(layer, x, learned_rows(*qkv, w, p, local, layer.constant("freqs") if rotary else None))
     assert len({name.split("_")[-1] for name in w if name.startswith("w1_")}) == p - 2  # the paper's count
+
+
+@pytest.mark.parametrize("p, local", [(4, None), (8, None), (8, 8)])
+def test_gradients_of_learned_sketches(p, local, rng):
+    """Of all weights of all networks, 74 at p = 8, each summed up by every kernel that reads it."""
+    layer, x = pn.Attention(library.polysketch_learned(8, r=5, p=p, local=local), 16, 2), numbers(rng, 2, LENGTH, 16)
+    with torch.no_grad():
+        weights_of(layer)
+    exact, (q, k, v) = projected(layer, x)
+    wanted = exact.combine(learned_rows(q, k, v, dict(exact.named_parameters()), p, local).transpose(1, 2), x.double())
+    slopes = numbers(rng, *wanted.shape)
+    wanted.backward(slopes.double())
+    layer(x).backward(slopes)
+    expected = dict(exact.named_parameters())
+    assert len([name for name in expected if "_" in name]) >= 12 * (p - 2)
+    for name, mine in layer.named_parameters():
+        theirs = expected[name].grad
+        assert (mine.grad - theirs).norm() <= 5e-5 * theirs.norm() + 1e-6 * slopes.norm(), name
 
 
 @torch.no_grad()

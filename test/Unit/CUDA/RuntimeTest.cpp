@@ -9,6 +9,7 @@
 #include "runtime/cuda/kernel.h"
 #include "gtest/gtest.h"
 #include <algorithm>
+#include <vector>
 
 using polyattn::test::FakeDriver;
 
@@ -381,6 +382,22 @@ TEST_F(CUDARuntime, RefusesPlansThatAreNotForGPUs) {
   EXPECT_STREQ(error, "kernel: the entry has stages or workspaces that are not for GPUs");
   space.fill = POLYATTN_RT_FILL_NONE;
   EXPECT_EQ(runAll(), 0) << error;
+}
+
+TEST_F(CUDARuntime, TakesAsManyWorkspacesAsPlansMayHave) {
+  const polyattn_rt_extent none = {POLYATTN_RT_NUMBER, 0, 0, /*plus=*/0, 1, 1};
+  const polyattn_rt_workspace_rule space = {POLYATTN_I32, POLYATTN_RT_FILL_NONE, 1, {none}};
+  std::vector<polyattn_rt_workspace_rule> spaces(POLYATTN_RT_MAX_WORKSPACES + 1, space);
+  polyattn_rt_plan plan = kPlan;
+  plan.workspaces = spaces.data();
+  plan.num_workspaces = POLYATTN_RT_MAX_WORKSPACES;
+  const polyattn_cuda_entry_rule entry = {"kernel", &plan, &kLaunch};
+  rule = &entry;
+  EXPECT_EQ(runAll(), 0) << error;
+  ++plan.num_workspaces;
+  EXPECT_EQ(runAll(), 1);
+  EXPECT_STREQ(error,
+               "kernel: the entry has 1 stages and 513 workspaces, and there can be 64 and 512");
 }
 
 } // namespace

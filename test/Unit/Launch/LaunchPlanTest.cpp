@@ -143,6 +143,29 @@ TEST_F(Plans, BecomeTheRuntimesTables) {
   EXPECT_EQ(tables.choices[0].prefix_cost_percent, 47);
 }
 
+// Gradients of attentions with many weights have hundreds, and the launcher has room for as many.
+TEST_F(Plans, HaveManyWorkspaces) {
+  auto parseEntry = [&](int64_t workspaces) {
+    std::string entry = "func.func private @main()\ntile.entry @many tensors 2 inputs 1 {\n";
+    for (int64_t i = 0; i < workspaces; ++i)
+      entry += "tile.workspace @w" + std::to_string(i) + " : f32 [4]\n";
+    return mlir::parseSourceString<mlir::ModuleOp>(entry + "tile.stage @main programs []\n}",
+                                                   &context);
+  };
+  std::string error;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) { error += diagnostic.str(); });
+  auto most = parseEntry(512);
+  ASSERT_TRUE(most) << error;
+  LaunchPlan plan = llvm::cantFail(planOf(*most, "many"));
+  EXPECT_EQ(llvm::toString(plan.verify(kRanks)), "");
+  EXPECT_FALSE(parseEntry(513));
+  EXPECT_EQ(error, "'tile.entry' op C4: an entry has at most 512 workspaces; got 513");
+  plan.workspaces.push_back(plan.workspaces[0]); // as a file may say it
+  EXPECT_EQ(llvm::toString(plan.verify(kRanks)),
+            "the plan has 513 workspaces, and there can be 512");
+}
+
 // What a damaged or hostile file may hold.
 TEST_F(Plans, RefuseWhatALauncherCouldNotTake) {
   auto spoil = [&](llvm::StringRef entry, llvm::StringRef from, llvm::StringRef to,
