@@ -344,7 +344,8 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   double again = 0;
   for (const AttentionShape &shape : shapes) {
     Schedule &schedule = schedules.emplace_back();
-    schedule.block = isBF16 ? 128 : 64;
+    // A thread keeps the scores of a block of 64, on their way to the product with values.
+    schedule.block = isBF16 && !hasPairs ? 128 : 64;
     if (!shape.hasFeatures) {
       schedule.form = ScheduleForm::Quadratic;
       continue;
