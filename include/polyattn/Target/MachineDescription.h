@@ -44,6 +44,9 @@ struct MachineDescription {
   int64_t vectorRegisters = 16;
   /// Vector instructions of an iteration beside which the loop's own take few issue slots.
   int64_t hidingInstructions = 16;
+  /// Sums under way at once that keep the multipliers busy: two ports of four or five cycles'
+  /// latency, and some to spare.
+  int64_t fewestSums = 12;
   /// Caches of one core, in bytes.
   int64_t l1Bytes = 32 * 1024;
   int64_t l2Bytes = 256 * 1024;

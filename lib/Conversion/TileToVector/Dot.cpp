@@ -104,8 +104,8 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
     factor = e.broadcast(factor);
   bool partialLastVector = columns == 1; // A single element among others of a column.
   bool strips = fusion.isDeferred(op.getLhs());
-  TileShape shape = p.kernel->chooseShape(e.machine, 1, p.depth, strips ? Fusion::kStripRows : rows,
-                                          e.vectors(columns));
+  TileShape shape = p.kernel->chooseShape(e.machine, {}, p.depth,
+                                          strips ? Fusion::kStripRows : rows, e.vectors(columns));
   shape.rowsOutside = fitsL1(rhsType);
   takeWindows(op, shape, rows, columns);
   auto update = [&](Offset firstRow, int64_t count) {

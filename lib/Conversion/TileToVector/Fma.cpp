@@ -22,8 +22,9 @@ public:
   // Rows times vectors times products are accumulators. Two vectors for each broadcast element
   // keep the load ports below the multipliers, four leave them more room where such a panel of B,
   // `depth` rows, stays in L1; about eight chains hide the latency of an FMA.
-  TileShape chooseShape(const MachineDescription &machine, int64_t products, int64_t depth,
+  TileShape chooseShape(const MachineDescription &machine, ProductGroup group, int64_t depth,
                         int64_t rows, int64_t vectors) const override {
+    int64_t products = group.products;
     int64_t budget = machine.accumulators();
     TileShape shape{1, std::min<int64_t>(vectors, vectors % 4 ? 2 : panelVectors(machine, depth))};
     int64_t tallest = shape.vectors == 1 ? 16 : 8;
@@ -33,7 +34,20 @@ public:
     while (shape.vectors * 2 <= std::min<int64_t>(vectors, 8) &&
            shape.rows * shape.vectors * 2 * products <= std::min<int64_t>(budget, 16))
       shape.vectors *= 2;
+    if (shape.vectors == 2 && fillsByThrees(machine, group, shape.rows, vectors))
+      shape.vectors = 3;
     return shape;
+  }
+
+  /// Whether pairs of vectors leave the multipliers waiting, and the registers hold three vectors
+  /// of each row, beside those of B and an element of A. Four vectors are two pairs either way.
+  /// Without an instruction for it a multiply-add needs a register of its own.
+  static bool fillsByThrees(const MachineDescription &machine, ProductGroup group, int64_t rows,
+                            int64_t vectors) {
+    int64_t sumsOfVector = rows * group.products;
+    return machine.has(Instructions::Fma) && sumsOfVector * 2 < machine.fewestSums &&
+           (sumsOfVector + group.rightOperands) * 3 + 1 <= machine.vectorRegisters && vectors > 2 &&
+           vectors != 4;
   }
 
   OperandWalk walkLhs(const Product &product, int64_t rows) const override {

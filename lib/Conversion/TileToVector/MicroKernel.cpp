@@ -44,6 +44,10 @@ int64_t tile_to_vector::stepsPerIteration(const MachineDescription &machine, int
                                           int64_t rows, int64_t vectors) {
   constexpr int64_t most = 4;
   int64_t steps = 1;
+  // A load of the next step comes early. Where the sums, a row of B and an element of A are as many
+  // as the registers, sums would move between registers for it.
+  if (products * rows * vectors + vectors + 1 == machine.vectorRegisters)
+    return steps;
   while (steps < most && steps * products * rows * vectors < machine.hidingInstructions)
     steps *= 2;
   return steps;

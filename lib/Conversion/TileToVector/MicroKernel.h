@@ -19,6 +19,11 @@ struct OperandWalk {
   llvm::SmallVector<int64_t> displacements;
 };
 
+/// Products that are computed together, and how many different right operands they have.
+struct ProductGroup {
+  int64_t products = 1, rightOperands = 1;
+};
+
 /// What multiplies the elements of a register tile with instructions of one kind. The loops around
 /// it, over register tiles (Nest.cpp) and over terms (ProductLoop.h), are the same for all kinds.
 class MicroKernel {
@@ -29,10 +34,10 @@ public:
   /// more or less in each row, so that a kernel of several terms needs zeros on the other side of
   /// the diagonal of its left factor.
   virtual int64_t termsPerStep() const = 0;
-  /// The register tile for `products` that are computed together, each `depth` terms long, into a
+  /// The register tile for products that are computed together, each `depth` terms long, into a
   /// result of so many rows and vectors.
-  virtual TileShape chooseShape(const MachineDescription &machine, int64_t products, int64_t depth,
-                                int64_t rows, int64_t vectors) const = 0;
+  virtual TileShape chooseShape(const MachineDescription &machine, ProductGroup group,
+                                int64_t depth, int64_t rows, int64_t vectors) const = 0;
   /// How the operands lie: what storages it reads, and in which order.
   virtual OperandWalk walkLhs(const Product &product, int64_t rows) const = 0;
   virtual OperandWalk walkRhs(const Product &product, int64_t vectors, int64_t width) const = 0;

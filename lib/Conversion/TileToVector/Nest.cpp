@@ -59,7 +59,7 @@ void KernelLowering::forEachTile(const TileExtent &extent, TileShape shape, bool
                                  TileBody body) {
   int64_t columns = extent.columns;
   int64_t vectors = partialLastVector ? columns / e.width() : e.vectors(columns);
-  int64_t whole = vectors / shape.vectors * shape.vectors;
+  int64_t whole = shape.wholeVectors(vectors), narrowVectors = shape.narrowVectors(vectors);
   auto forEachRowOfTiles = [&](function_ref<void(Offset, int64_t)> inner) {
     forEachRow(0, extent.rows, extent.endRow, shape.rows, inner);
   };
@@ -73,8 +73,8 @@ void KernelLowering::forEachTile(const TileExtent &extent, TileShape shape, bool
       e.loop(0, narrow, block, [&](Offset column) { inner(column, shape.vectors, 0); });
       e.loop(narrow, end, e.width(), [&](Offset column) { inner(column, 1, 0); });
     }
-    if (vectors > whole)
-      inner(whole * e.width(), vectors - whole, 0);
+    e.loop(whole * e.width(), vectors * e.width(), narrowVectors * e.width(),
+           [&](Offset column) { inner(column, narrowVectors, 0); });
     if (int64_t rest = partialLastVector ? columns % e.width() : 0)
       inner(columns - rest, 1, rest);
   };
@@ -160,10 +160,14 @@ TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_
   if (dots.empty())
     return {1, std::min<int64_t>(vectors, 4)};
   int64_t depth = 0;
-  for (DotOp dot : dots)
+  llvm::SmallDenseSet<Value> rightOperands;
+  for (DotOp dot : dots) {
     depth = std::max(depth, dot.getRhs().getType().getRows());
+    rightOperands.insert(dot.getRhs());
+  }
+  ProductGroup group{int64_t(dots.size()), int64_t(rightOperands.size())};
   // Products of one element are of one kind.
-  return microKernelOf(dots.front()).chooseShape(e.machine, dots.size(), depth, rows, vectors);
+  return microKernelOf(dots.front()).chooseShape(e.machine, group, depth, rows, vectors);
 }
 
 void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body) {

@@ -116,9 +116,10 @@ void KernelLowering::beginFetch(const RegisterTile &tile) {
   if (fetching.windows.empty())
     return;
   const TileShape &shape = fetching.shape;
-  Offset number =
-      e.add(e.div(tile.row, shape.rows),
-            e.mul(e.div(tile.column, shape.vectors * e.width()), fetching.tilesPerColumn));
+  // Of the two narrow tiles behind tiles of three vectors the second begins after two.
+  Offset column = e.add(tile.column, shape.vectors == 3 ? e.width() : 0);
+  Offset number = e.add(e.div(tile.row, shape.rows),
+                        e.mul(e.div(column, shape.vectors * e.width()), fetching.tilesPerColumn));
   if (fetching.loop) {
     Offset done =
         e.sub(scalar(fetching.loop.getInductionVar()), scalar(fetching.loop.getLowerBound()));

@@ -62,6 +62,17 @@ struct TileShape {
   int64_t rows, vectors;
   /// Whether all columns of a row of tiles come before the next rows.
   bool rowsOutside = false;
+
+  /// The leading vectors of a result that are cut into tiles as wide as this. Behind tiles of three
+  /// there are none, two or four vectors, unless there is only one: a tile of one has few sums.
+  int64_t wholeVectors(int64_t all) const {
+    int64_t whole = all / vectors * vectors;
+    return vectors == 3 && all - whole == 1 && whole > 0 ? whole - vectors : whole;
+  }
+  /// The vectors of a tile of those behind.
+  int64_t narrowVectors(int64_t all) const {
+    return vectors == 3 ? std::min<int64_t>(2, all) : all - wholeVectors(all);
+  }
 };
 
 /// A product as micro-kernels see it.

@@ -43,7 +43,7 @@ TEST_F(MicroKernels, RegisterTilesFitTheRegisters) {
       for (int64_t depth : {8, 64, 4096})
         for (int64_t rows : {1, 7, 64})
           for (int64_t vectors : {1, 2, 3, 4, 8, 16}) {
-            TileShape shape = fmaKernel().chooseShape(machine, products, depth, rows, vectors);
+            TileShape shape = fmaKernel().chooseShape(machine, {products, 1}, depth, rows, vectors);
             EXPECT_LE(shape.rows, rows);
             EXPECT_LE(shape.vectors, vectors);
             // One row of few vectors may be all that there is.
@@ -56,6 +56,40 @@ TEST_F(MicroKernels, RegisterTilesFitTheRegisters) {
   EXPECT_EQ(panelVectors(small, 64), 2);
 }
 
+// Sixteen registers hold eight sums in pairs of vectors, too few to hide a latency of five cycles,
+// or twelve in tiles of three vectors. Without FMA a product needs a register of its own.
+TEST_F(MicroKernels, TilesOfThreeVectorsFillSixteenRegisters) {
+  MachineDescription avx2 = llvm::cantFail(findMachine("x86-64-v3"));
+  auto shapeOf = [&](const MachineDescription &machine, ProductGroup group, int64_t rows,
+                     int64_t vectors) {
+    TileShape shape = fmaKernel().chooseShape(machine, group, 64, rows, vectors);
+    return std::pair<int, int>(shape.rows, shape.vectors);
+  };
+  EXPECT_EQ(shapeOf(avx2, {1, 1}, 64, 8), std::pair(4, 3));
+  EXPECT_EQ(shapeOf(avx2, {2, 1}, 64, 8), std::pair(2, 3));
+  // Three vectors of two right operands would leave no register for an element of the left one.
+  EXPECT_EQ(shapeOf(avx2, {2, 2}, 64, 8), std::pair(2, 2));
+  EXPECT_EQ(shapeOf(avx2, {1, 1}, 64, 2), std::pair(4, 2));
+  EXPECT_EQ(shapeOf(avx2, {1, 1}, 64, 4), std::pair(4, 2));
+  EXPECT_EQ(shapeOf(small, {1, 1}, 64, 8), std::pair(4, 2));
+  EXPECT_EQ(shapeOf(large, {1, 1}, 64, 8), std::pair(4, 4));
+}
+
+// No tile of one vector is left over, with few sums.
+TEST_F(MicroKernels, TilesBehindThoseOfThreeVectorsHaveTwo) {
+  TileShape three{4, 3}, two{4, 2};
+  for (int64_t vectors = 1; vectors <= 16; ++vectors) {
+    int64_t narrow = three.narrowVectors(vectors), rest = vectors - three.wholeVectors(vectors);
+    EXPECT_EQ(three.wholeVectors(vectors) % 3, 0);
+    EXPECT_EQ(rest % narrow, 0);
+    EXPECT_EQ(narrow, vectors == 1 ? 1 : 2);
+  }
+  EXPECT_EQ(three.wholeVectors(8), 6);
+  EXPECT_EQ(three.wholeVectors(16), 12);
+  EXPECT_EQ(two.wholeVectors(5), 4);
+  EXPECT_EQ(two.narrowVectors(5), 1);
+}
+
 // Large register tiles hide a loop's instructions in one step; small ones have up to four.
 TEST_F(MicroKernels, SmallTilesTakeSeveralStepsInAnIteration) {
   EXPECT_EQ(stepsPerIteration(large, 1, 8, 2), 1);
@@ -63,6 +97,10 @@ TEST_F(MicroKernels, SmallTilesTakeSeveralStepsInAnIteration) {
   EXPECT_EQ(stepsPerIteration(large, 1, 4, 2), 2);
   EXPECT_EQ(stepsPerIteration(large, 1, 2, 2), 4);
   EXPECT_EQ(stepsPerIteration(large, 1, 1, 1), 4);
+  // A full set of registers has none for what the next step loads.
+  EXPECT_EQ(stepsPerIteration(small, 1, 4, 3), 1);
+  EXPECT_EQ(stepsPerIteration(small, 2, 2, 3), 1);
+  EXPECT_EQ(stepsPerIteration(small, 1, 4, 2), 2);
   large.hidingInstructions = 4;
   EXPECT_EQ(stepsPerIteration(large, 1, 2, 2), 1);
 }
