@@ -150,7 +150,9 @@ SmallVector<FetchStream> KernelLowering::beginStreams(int64_t iterations) {
   SmallVector<FetchStream> streams;
   if (!std::exchange(fetching.pending, false))
     return streams;
-  constexpr int64_t few = 4, mostStreams = 4;
+  // Tiles of three vectors are fewer than pairs would be, and bring half as many lines more.
+  int64_t few = fetching.shape.vectors == 3 ? 6 : 4;
+  constexpr int64_t mostStreams = 4;
   for (const PrefetchWindow &window : fetching.windows) {
     if (iterations == 0 || linesPerTile(window) <= few) {
       fetchLines(window, firstLine(window), linesPerTile(window));
