@@ -1,8 +1,8 @@
 // RUN: polyattn-opt %s --tile-to-vector | FileCheck %s --check-prefixes=CHECK,AVX512
 // RUN: polyattn-opt %s --tile-to-vector="vector-width=8 registers=16" | FileCheck %s --check-prefixes=CHECK,AVX2
 // Two products and their map are one nest: eight accumulators for each product and the pointers of
-// three operands (two by two with AVX2), one loop over k,
-// the multiplications behind it.
+// three operands, one loop over k, the multiplications behind it. With AVX2 there are six for each
+// product in tiles of three vectors, and four in the last tile, of two.
 
 #m = strided<[?, 1], offset: ?>
 
@@ -11,8 +11,14 @@
 // AVX512-COUNT-16: vector.fma {{.*}} : vector<16xf32>
 // AVX512: scf.yield
 // AVX512-COUNT-8: arith.mulf {{.*}} : vector<16xf32>
-// AVX2: scf.for {{.*}} iter_args({{(.*vector<8xf32>){8}(,|\))}}
-// AVX2-COUNT-8: vector.fma {{.*}} : vector<8xf32>
+// AVX2: scf.for {{.*}} iter_args({{.*}}) -> ({{(vector<8xf32>, ){12}(!llvm)}}.ptr
+// AVX2-COUNT-12: vector.fma {{.*}} : vector<8xf32>
+// AVX2-NOT: vector.fma
+// AVX2: scf.yield
+// AVX2-COUNT-6: arith.mulf {{.*}} : vector<8xf32>
+// AVX2-NOT: arith.mulf
+// AVX2: scf.for {{.*}} iter_args({{.*}}) -> ({{(vector<8xf32>, ){8}(!llvm)}}.ptr
+// AVX2-COUNT-16: vector.fma {{.*}} : vector<8xf32>
 // AVX2: scf.yield
 // AVX2-COUNT-4: arith.mulf {{.*}} : vector<8xf32>
 // CHECK: llvm.store
