@@ -80,6 +80,8 @@ struct GPUDescription {
   static constexpr int64_t registersOfRoundedSums = 56;
   /// Accumulators of one value, so that others have some.
   static constexpr int64_t maxAccumulatorsOfValue = 64;
+  /// Those of a value that the next product has as its left factor: its own sums come beside it.
+  static constexpr int64_t maxAccumulatorsOfFactor = 32;
   /// Values that loops may carry in a thread's registers beside what they compute with.
   static constexpr int64_t carriedNumbersPerThread = 64;
 

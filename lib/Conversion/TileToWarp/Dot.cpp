@@ -67,7 +67,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     if (runs.back())
       iteration = std::max(iteration, runs.back()->features());
   }
-  // What is in registers is chosen before the program runs.
+  // Registers have no addresses: a loop over a factor's terms in registers is unrolled.
   bool isUnrolled = llvm::any_of(
       products, [&](const Product &product) { return registers.contains(product.lhs); });
   auto leftFragments = [&](int64_t p, Value term) {

@@ -126,7 +126,8 @@ bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const Warp
 // From accumulators
 //===----------------------------------------------------------------------===//
 
-/// Two numbers of a fragment as products want them, in bf16.
+/// Adds two neighbouring numbers of a fragment in bf16, and what rounding them leaves to `low`
+/// where factors are split.
 void KernelLowering::addPair(Value first, Value second, Values &high, Values &low) {
   if (residency.splitsOperands()) {
     auto [rounded, rest] = e.splitPair(first, second);
@@ -137,7 +138,7 @@ void KernelLowering::addPair(Value first, Value second, Values &high, Values &lo
   high.push_back(warp::PackOp::create(e, warp::OperandKind::BF16, first, second));
 }
 
-// Two neighbouring 16 x 8 fragments of accumulators lie over the lanes as a 16 x 16 factor does.
+// The lanes of a warp have two neighbouring 16 x 8 accumulators as mma.m16n8k16 wants its A.
 KernelLowering::Fragments KernelLowering::fragmentsInRegisters(Value factor, int64_t term) {
   const Values &values = registers[factor];
   int64_t columns = values.size() / 2, first = term / 4; // a lane has two rows

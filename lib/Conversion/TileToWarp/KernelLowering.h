@@ -296,7 +296,7 @@ private:
   /// Loads the fragments of `count` row or column tiles from `first` on.
   Fragments loadFragments(const Product &product, bool isLhs, const WarpTile &warpTile,
                           mlir::Value term, int64_t first, int64_t count);
-  /// The 16 terms from `term` on of a left factor in registers, whose rows the warp has.
+  /// The 16 terms from `term` on of a left factor whose rows the warp has in registers.
   Fragments fragmentsInRegisters(mlir::Value factor, int64_t term);
   void addPair(mlir::Value first, mlir::Value second, Values &high, Values &low);
   bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,

@@ -121,7 +121,7 @@ void KernelLowering::reduceInto(Value vector, Reduction reduction,
   computed.insert(vector);
 }
 
-/// Each row of what accumulators have is in four neighbouring lanes of a warp.
+/// Reduces the rows of a matrix in accumulators: four neighbouring lanes have a row.
 void KernelLowering::reduceRegisters(ReduceOp reduce) {
   Value input = reduce.getInput(), neutral = e.f32(neutralOf(reduce.getKind()));
   TileType type = tileType(input);
@@ -130,7 +130,7 @@ void KernelLowering::reduceRegisters(ReduceOp reduce) {
   beginPhase();
   ThreadElements owned = accumulatorElements(type.getRows(), type.getColumns());
   const Values &values = registers[input];
-  TileMemory storage = allocateFor(reduce.getResult());
+  RowSums result = rowSumsInto(reduce.getResult(), /*vector=*/Value(), /*initial=*/Value());
   Values sums;
   for (int64_t r = 0; r < owned.rows.size(); ++r) {
     Value row = e.add(owned.rows.base, owned.rows.offsets[r]), sum = neutral;
@@ -149,14 +149,9 @@ void KernelLowering::reduceRegisters(ReduceOp reduce) {
     sums.push_back(sum);
   }
   e.when(e.less(e.modulo(lane, 4), 1), [&] {
-    for (int64_t r = 0; r < owned.rows.size(); ++r) {
-      ThreadElements own;
-      own.rows.base = e.add(owned.rows.base, owned.rows.offsets[r]);
-      recordWrite(storage, own);
-      storeElements(storage, own, sums[r]);
-    }
+    for (auto [offset, sum] : llvm::zip_equal(owned.rows.offsets, sums))
+      result.write(e.add(owned.rows.base, offset), sum);
   });
-  computed.insert(reduce.getResult());
 }
 
 void KernelLowering::lowerReduce(ReduceOp reduce) {
@@ -168,7 +163,8 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
     return;
   }
   Value input = reduce.getInput();
-  if (auto [matrix, weights] = ColumnSum::of(reduce); weights) {
+  // Elements in registers cannot be read in another layout: then the product is there by itself.
+  if (auto [matrix, weights] = ColumnSum::of(reduce); weights && !registers.contains(matrix)) {
     beginPhase();
     return reduceInto(
         reduce.getResult(),

@@ -53,14 +53,13 @@ ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const Memor
   });
 }
 
-/// A value that a warp keeps has at most as many numbers for a thread.
-static constexpr int64_t kMostKeptNumbers = 32;
-
+/// Whether a warp can have 16 rows of a value in registers.
 bool ResidencyAnalysis::hasWholeRows(Value value) const {
   TileType type = tileType(value);
   return kind == warp::OperandKind::BF16 && type.getRows() == 16 * warps &&
          type.getColumns() % 16 == 0 &&
-         WarpLayout::ofWholeRows(type.getColumns(), warps).registers() <= kMostKeptNumbers;
+         WarpLayout::ofWholeRows(type.getColumns(), warps).registers() <=
+             GPUDescription::maxAccumulatorsOfFactor;
 }
 
 /// Whether the left factor of a product may stay in the registers where its rows are computed.

@@ -118,7 +118,7 @@ private:
   const MemoryPlan &plan;
   warp::OperandKind kind;
   bool split, rounds;
-  bool keepsRows = false; // results of 16 rows for each warp are cut by rows alone
+  bool keepsRows = false; // some product's left factor is computed from another product
   llvm::DenseSet<mlir::Operation *> uncachedWeights;
 };
 

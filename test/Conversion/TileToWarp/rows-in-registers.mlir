@@ -56,3 +56,29 @@ tile.kernel @more_rows programs [dim(0, 0)] attributes {arg_names = ["q", "k", "
   %sums = tile.dot %scores, %values : !tile.tile<32x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<32x64xf32>
   tile.store %sums, %o[%batch, %c0, %c0] {row_dim = 1, col_dim = 2} : !tile.tile<32x64xf32>, memref<?x32x64xf32>
 }
+
+// A weighted sum of rows that are in registers: the products go to memory, where the sum reads them.
+// CHECK-LABEL: gpu.func @weighted(
+// CHECK:       warp.mma_sync
+// CHECK:       [[PRODUCT:%.*]] = arith.mulf
+// CHECK:       warp.store_shared
+// CHECK:       warp.load_shared
+// CHECK:       arith.addf
+// CHECK:       warp.shuffle <xor>
+tile.kernel @weighted programs [dim(0, 0)] attributes {arg_names = ["q", "k", "w", "o", "z"], num_inputs = 3} {
+^bb0(%q: memref<?x64x64xbf16>, %k: memref<?x64x64xbf16>, %w: memref<?x1x64xf32>, %o: memref<?x64x64xf32>, %z: memref<?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %c0 = arith.constant 0 : index
+  %queries = tile.load %q[%batch, %c0, %c0] {row_dim = 1, col_dim = 2} : memref<?x64x64xbf16> -> !tile.tile<64x64xf32>
+  %keys = tile.load %k[%batch, %c0, %c0] {row_dim = 1, col_dim = 2} : memref<?x64x64xbf16> -> !tile.tile<64x64xf32>
+  %weights = tile.load %w[%batch, %c0, %c0] {row_dim = 1, col_dim = 2} : memref<?x1x64xf32> -> !tile.tile<1x64xf32>
+  %scores = tile.dot %queries, %keys : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %weighted = tile.map %scores, %weights : !tile.tile<64x64xf32>, !tile.tile<1x64xf32> -> !tile.tile<64x64xf32> {
+  ^bb0(%s: f32, %m: f32):
+    %d = arith.mulf %s, %m : f32
+    tile.yield %d : f32
+  }
+  %sum = tile.reduce <add> <columns> %weighted : !tile.tile<64x64xf32> -> !tile.tile<64x1xf32>
+  tile.store %scores, %o[%batch, %c0, %c0] {row_dim = 1, col_dim = 2} : !tile.tile<64x64xf32>, memref<?x64x64xf32>
+  tile.store %sum, %z[%batch, %c0] {row_dim = 1, col_dim = -1} : !tile.tile<64x1xf32>, memref<?x64xf32>
+}
