@@ -38,6 +38,18 @@ def tensors(rng, *shapes):
     return [torch.tensor(rng.standard_normal(shape)).float() for shape in shapes]
 
 
+def check_rows_and_gradients(o, rows, found, expected):
+    """`o` and the gradients of `found` against rows and gradients of `expected` in f64."""
+    slopes = torch.randn_like(rows)
+    o.backward(slopes.float())
+    rows.backward(slopes)
+    torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
+    for mine, theirs in zip(found, expected):
+        # Where the denominator cancels what a number of the table does, roundings are left.
+        allowed = 2e-5 * theirs.grad.norm() + 1e-6 * slopes.norm()
+        assert (mine.grad.double() - theirs.grad).norm() < allowed
+
+
 @pytest.mark.parametrize("mask", ["causal", "full"])
 @pytest.mark.parametrize("beyond", ["last", "zero"])
 @pytest.mark.parametrize("distances", [1, 5, 40, 300])
@@ -53,14 +65,7 @@ def test_rows_and_gradients(rng, mask, beyond, distances, length):
     q, k, v, table = expected
     scores = lag_scores(table.exp(), length, length, beyond=beyond, two_sided=not causal) * by_elu(q, k)
     rows = attention(scores, v, causal, 1e-6)
-    slopes = torch.randn_like(rows)
-    o.backward(slopes.float())
-    rows.backward(slopes)
-    torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
-    for mine, theirs in zip(found, expected):
-        # Where the denominator cancels what a number of the table does, roundings are left.
-        allowed = 2e-5 * theirs.grad.norm() + 1e-6 * slopes.norm()
-        assert (mine.grad.double() - theirs.grad).norm() < allowed
+    check_rows_and_gradients(o, rows, found, expected)
 
 
 def test_a_table_of_all_heads_and_grouped_heads(rng):
@@ -243,9 +248,4 @@ def test_gradients_of_tables_with_local_vectors(rng, where, mask, length):
     scores = factors * by_elu(q, k)
     scores = scores.tril() if mask == "causal" else scores.triu()
     rows = attention(scores, v, False, 1e-6)
-    slopes = torch.randn_like(rows)
-    o.backward(slopes.float())
-    rows.backward(slopes)
-    torch.testing.assert_close(o.double(), rows, rtol=1e-5, atol=1e-5)
-    for mine, theirs in zip(found, expected):
-        assert (mine.grad.double() - theirs.grad).norm() < 2e-5 * theirs.grad.norm() + 1e-6 * slopes.norm()
+    check_rows_and_gradients(o, rows, found, expected)
