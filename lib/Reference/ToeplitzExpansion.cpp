@@ -99,12 +99,16 @@ Expected<RescaledToeplitz> polyattn::monomial(ArrayRef<RescaledToeplitz> matrice
   return result;
 }
 
+static bool areFinite(ArrayRef<double> numbers) {
+  return all_of(numbers, [](double x) { return std::isfinite(x); });
+}
+
 static Error checkArray(const char *name, const Array &array) {
   int64_t count = -1;
   if (array.rank() != 2 || any_of(array.shape, [](int64_t size) { return size < 0; }) ||
       MulOverflow(array.shape[0], array.shape[1], count) || int64_t(array.data.size()) != count)
     return createStringError(Twine(name) + ": expected two sizes and as many numbers as they say");
-  if (!all_of(array.data, [](double x) { return std::isfinite(x); }))
+  if (!areFinite(array.data))
     return createStringError(Twine(name) + ": expected finite numbers");
   return Error::success();
 }
@@ -138,12 +142,12 @@ static Error checkWeight(const GeneralRoPEAttention &a) {
     if (int64_t(place.table.size()) != 2 * n - 1)
       return createStringError(name + ": expected " + Twine(2 * n - 1) + " numbers, got " +
                                Twine(place.table.size()));
-    if (!all_of(place.table, [](double x) { return std::isfinite(x); }))
+    if (!areFinite(place.table))
       return createStringError(name + ": expected finite numbers");
   }
   if (!std::isfinite(a.scoreScale))
     return createStringError("scoreScale: expected a finite number");
-  if (!all_of(a.polynomial, [](double x) { return std::isfinite(x); }))
+  if (!areFinite(a.polynomial))
     return createStringError("polynomial: expected finite numbers");
   return Error::success();
 }
