@@ -31,8 +31,9 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
                     `@name__reduce` adds up
       prefix_features   of kernels in the form `chunkwise`: `@name__prefix` goes over the sums of
                     segments with so many features in a program, with all of them where it is 0
-      blocks        of kernels without a state, none of whose blocks of rows waits for another: each
-                    has a program. Those of the form `chunkwise` always have it
+      blocks        each block of rows has a program of its own: for kernels without a state, where no
+                    block needs what another one computes. The form `chunkwise` has such programs
+                    without it
 
     Example: `#polyattn.cut<subsegments = 2, prefix_cost = 32>`
   }];

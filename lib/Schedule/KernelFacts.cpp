@@ -18,6 +18,11 @@ OperandRange polyattn::returnedBy(AttentionOp attention) {
   return cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
 }
 
+bool polyattn::hasScoresAlone(AttendOp attend, const Schedule &schedule) {
+  return schedule.form == ScheduleForm::Quadratic && !attend.getFinalState() &&
+         !attend.getStateEvery();
+}
+
 int64_t polyattn::blockOf(ArrayRef<AttendOp> attends) {
   int64_t length = attends.empty() ? Schedule().block : INT64_MAX;
   for (AttendOp attend : attends) {
@@ -165,9 +170,7 @@ bool KernelFacts::canCutBlocks() const {
   if (run % block())
     return false;
   return llvm::all_of(llvm::zip(attends, schedules), [](auto pair) {
-    auto [attend, schedule] = pair;
-    AttendOp op = attend;
-    return schedule.form == ScheduleForm::Quadratic && !op.getFinalState() && !op.getStateEvery();
+    return hasScoresAlone(std::get<0>(pair), std::get<1>(pair));
   });
 }
 

@@ -303,8 +303,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   // Each state has two stages and up to five workspaces, of which a launch has so many.
   constexpr int64_t mostAttends = 6;
-  auto withState = llvm::make_filter_range(attends, [](AttendOp op) { return mayHaveState(op); });
-  int64_t numStates = std::distance(withState.begin(), withState.end());
+  int64_t numStates = llvm::count_if(attends, mayHaveState);
   if (!machine.tensorCores || !numStates || numStates > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;

@@ -54,10 +54,10 @@ def CutKernels : Pass<"polyattn-cut-kernels", "::mlir::ModuleOp"> {
       - `blocks`, where there is no state and so no block of rows waits for another;
       - `parts`, where gradients of weights are sums over all programs.
 
-    An entry of several kernels is not cut by features or positions, nor are rows of keys, packed
-    sequences, calls with lengths, and states that live in arguments. In a module with the attribute
-    `polyattn.invariant` no launch cuts anything but sums of weights: a head is computed by one program
-    in one order.
+    An entry of several kernels is not cut by features or positions, nor are rows of keys. Packed
+    sequences, calls with lengths, and states that live in arguments are not cut into blocks either. In a
+    module with the attribute `polyattn.invariant` no launch cuts anything but blocks, whose bits do not
+    depend on it, and sums of weights.
 
     Numeric contract: reassociating (the sums over positions, features or batches that are cut).
   }];

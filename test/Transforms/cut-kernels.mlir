@@ -39,6 +39,15 @@ polyattn.attention @pairs(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   return %o : [4]
 }
 
+// A block of 32 positions has rows of two local blocks of 48.
+// CHECK: kernel @uneven {
+polyattn.attention @uneven(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 48, schedule = #polyattn.schedule<form = quadratic,
+    diagonal = scores, block = 32, feature_block = 4, quadratic_below = 0>} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
 // No call is long enough for the state.
 // CHECK: kernel @never_long {
 polyattn.attention @never_long(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {

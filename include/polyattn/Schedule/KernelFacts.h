@@ -75,6 +75,9 @@ private:
   int64_t blockLength = 0;
 };
 
+/// Whether an attend goes by scores alone in every form: it neither reads nor gives a state.
+bool hasScoresAlone(AttendOp attend, const Schedule &schedule);
+
 /// The positions of a block of attends that one kernel computes together: the shortest block of
 /// their schedules, and no more than a local kernel's.
 int64_t blockOf(llvm::ArrayRef<AttendOp> attends);

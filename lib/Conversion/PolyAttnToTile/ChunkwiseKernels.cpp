@@ -75,7 +75,8 @@ SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const StateInfo &info
                                                            Builder &b) const {
   BlockState::Shape shape = StateProgram::shapeOf(info.state, info.featureBlock);
   SmallVector<HiddenArgument> tensors;
-  Type stored = kernel.chunks().states ? Type(kernel.chunks().states) : b.getF32Type();
+  FloatType chosen = kernel.chunks().states;
+  Type stored = chosen ? Type(chosen) : b.getF32Type();
   if (shape.width)
     tensors.push_back(tensor(nameOf("states", info), {shape.range.features, shape.width}, stored));
   if (shape.hasNormalizer)

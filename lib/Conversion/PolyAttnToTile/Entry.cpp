@@ -114,8 +114,7 @@ static void writeGroupWorkspaces(EntryBuilder &e, const Lowering &lowering) {
 /// The stages of a kernel op whose heads are whole.
 static void writeWhole(EntryBuilder &e, const Lowering &lowering, EntryBuilder::Uses &sums) {
   const KernelInfo &info = lowering.info;
-  KernelPrograms programs = info.hasBlocks() ? info.blockPrograms(lowering.b)
-                                             : PlacedStateKernels(lowering).mainPrograms();
+  KernelPrograms programs = PlacedStateKernels(lowering).mainPrograms();
   EntryBuilder::Uses states;
   if (info.segment())
     states =

@@ -195,11 +195,10 @@ LogicalResult KernelInfo::checkSegments() const {
     auto error = [&](const Twine &message) -> LogicalResult { return op.emitError(message); };
     if (!segment())
       continue;
-    // All pairs go by scores in every form.
-    bool isQuadratic = schedule.form == ScheduleForm::Quadratic && !op.getFinalState();
     const Schedule other = chunks();
-    if (!isQuadratic && std::tie(schedule.segment, schedule.states, schedule.quadraticBelow) !=
-                            std::tie(other.segment, other.states, other.quadraticBelow))
+    if (!hasScoresAlone(op, schedule) &&
+        std::tie(schedule.segment, schedule.states, schedule.quadraticBelow) !=
+            std::tie(other.segment, other.states, other.quadraticBelow))
       return error("attends of one mask must have the same segments and states between them");
     if (segment() % block() || (run && segment() % run))
       return error("a segment of " + Twine(segment()) + " positions is no multiple of " +

@@ -23,8 +23,7 @@ static OpenKernel openMain(const Lowering &lowering) {
   PlacedStateKernels placed(lowering);
   return OpenKernel(lowering, info.name(),
                     info.ofKeys ? info.groupTensors(lowering.b) : placed.tensors(),
-                    info.hasBlocks() ? info.blockPrograms(lowering.b) : placed.mainPrograms(),
-                    Stage::Heads, /*states=*/{}, info.cut().getCluster());
+                    placed.mainPrograms(), Stage::Heads, /*states=*/{}, info.cut().getCluster());
 }
 
 MainKernel::MainKernel(const Lowering &lowering)

@@ -229,6 +229,8 @@ tile::ExtentAttr polyattn::ifLongerThan(const Lowering &lowering, int64_t tokens
 }
 
 KernelPrograms PlacedStateKernels::mainPrograms() const {
+  if (info.hasBlocks())
+    return info.blockPrograms(lowering.b);
   KernelPrograms programs = info.programs();
   if (int64_t tokens = info.steps().getTokens())
     programs.perHead = ifLongerThan(lowering, tokens, 1);
