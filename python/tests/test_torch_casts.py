@@ -15,8 +15,7 @@ import polyattn.torch as pt  # noqa: E402
 import polyattn.torch.nn as pn  # noqa: E402
 
 ALL = {**LAYERS, "PolaFormer": lambda **kw: pn.PolaFormer(48, 6, **kw)}
-# How far a result in 16 bits may be off: what 8 and 11 bits give of these maps, and p-th powers more of it.
-CLOSE = {torch.bfloat16: 0.1, torch.float16: 0.02}
+DTYPES = [torch.bfloat16, torch.float16]
 FAMILIES = [getattr(pn, name) for name in pn.__all__ if name not in ("Attention", "StateCache", "States")]
 
 
@@ -36,22 +35,30 @@ def default_dtype(request):
 def test_cast_there_and_back(name, rng):
     """The weights put back, the layer is what it was: nothing else was rounded."""
     layer, x = ALL[name](), numbers(rng, 2, 300, 48)
-    for dtype in CLOSE:
+    for dtype in DTYPES:
         other = copy.deepcopy(layer).to(dtype).float()
         other.load_state_dict(layer.state_dict())
         assert torch.equal(other(x), layer(x))
 
 
-@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ALL)
 @torch.no_grad()
 def test_layers_in_16_bits(name, dtype, rng):
+    """Off by little more than what rounding the weights and x alone does, which a map of degree 16 multiplies by about 16."""
     layer, x = ALL[name](), numbers(rng, 2, 30, 48)
-    y, exact = copy.deepcopy(layer).to(dtype)(x.to(dtype)), layer(x)
-    # Row by row: most features of DPFP are zero, so that the denominator of a row may nearly vanish. Its error is then a hundred
-    # times the others'.
-    errors = (y - exact).norm(dim=-1) / exact.norm(dim=-1)
-    assert y.dtype == dtype and errors.isfinite().all() and errors.flatten().quantile(0.9) <= CLOSE[dtype]
+    rounded = copy.deepcopy(layer).to(dtype)
+    exact, y, yardstick = layer(x), rounded(x.to(dtype)), copy.deepcopy(rounded).float()(x.to(dtype).float())
+
+    def error(found):
+        # Row by row: most features of DPFP are zero, so that the denominator of a row may nearly vanish. Its error is then a hundred
+        # times the others'.
+        errors = (found - exact).norm(dim=-1) / exact.norm(dim=-1)
+        assert errors.isfinite().all()
+        return errors.flatten().quantile(0.9)
+
+    # Seen in 120 draws of each: at most 4.2 with gates, which add up over the positions, else 1.9.
+    assert y.dtype == dtype and error(y) <= 6 * error(yardstick)
 
 
 @pytest.mark.parametrize("default_dtype", [torch.bfloat16, torch.float16, torch.float64], indirect=True)
