@@ -61,8 +61,14 @@ Arithmetic Arithmetic::ofSplitBF16() {
 }
 
 double Disturbance::operator()(double x) {
-  if (way != Way::AtRandom && std::isfinite(x))
+  if ((way == Way::Upwards || way == Way::Downwards) && std::isfinite(x))
     return x + (way == Way::Upwards ? 1 : -1) * arithmetic.unit * std::fabs(x);
+  if (way == Way::ToNearest && x != 0 && std::isfinite(x)) {
+    // The distance of two numbers between powers of two, or of subnormals.
+    double size = std::max(std::exp2(std::floor(std::log2(std::fabs(x)))), arithmetic.least);
+    double distance = 2 * arithmetic.unit * size, nearest = distance * std::nearbyint(x / distance);
+    return std::fabs(nearest) > arithmetic.largest ? std::copysign(HUGE_VAL, x) : nearest;
+  }
   double random = double(engine() >> 11) * 0x1p-52 - 1; // in [-1, 1)
   if (x == 0 || !std::isfinite(x))
     return x;

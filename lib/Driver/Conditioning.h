@@ -43,7 +43,8 @@ struct Arithmetic {
 /// An arithmetic that changes every number that it is given.
 class Disturbance {
 public:
-  enum class Way { AtRandom, Upwards, Downwards };
+  /// ToNearest gives the numbers of the type itself, so that what is equal or zero there is so.
+  enum class Way { AtRandom, Upwards, Downwards, ToNearest };
   /// Disturbances of even seeds flush what is below all normal numbers to zero.
   Disturbance(const Arithmetic &arithmetic, uint64_t seed, Way way = Way::AtRandom)
       : arithmetic(arithmetic), flushes(seed % 2 == 0), way(way), engine(seed) {}

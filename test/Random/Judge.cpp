@@ -94,6 +94,19 @@ void Judge::sample(Evaluation evaluation, Reading reading, const ArithmeticOfAtt
   }
 }
 
+/// Adds the rows with all numbers rounded to the nearest of the type, as code does. Numbers that
+/// differ come to be equal then, and those that are nearly zero to be zero, which random changes do
+/// not find: x + sin x, again and again, is the number nearest pi, whatever x it began with.
+void Judge::sampleNearest(Evaluation evaluation, const ArithmeticOfAttention &arithmetic) {
+  Disturbance vectors(arithmetic.vectors, /*seed=*/0, Disturbance::Way::ToNearest),
+      sums(arithmetic.sums, /*seed=*/0, Disturbance::Way::ToNearest);
+  auto results = evaluation(Reading::Scores, std::ref(vectors), std::ref(sums));
+  if (failed(results))
+    return;
+  addSample(*results);
+  noteDenominators(ArrayRef(*results).drop_front(reference.size()), /*part=*/1);
+}
+
 /// Adds the rows with all scores and terms rounded up, and with all rounded down, by twice what
 /// `arithmetic` may change; then with all numbers of vectors. The former moves a sum that lies at a
 /// threshold of the normalizer, or whose terms cancel, to either side of it. The latter does so
@@ -131,6 +144,7 @@ llvm::Expected<Judge> Judge::ask(Evaluation definition, Evaluation recurrent, si
   if (recurrent && arithmetic.vectors.unit > arithmetic.sums.unit)
     judge.sample(recurrent, Reading::Recurrent, {arithmetic.vectors, arithmetic.vectors},
                  kPartOfStates);
+  judge.sampleNearest(definition, arithmetic);
   judge.sampleDirected(definition, arithmetic.vectors);
   return judge;
 }

@@ -64,6 +64,7 @@ private:
                                    int64_t terms, const ArithmeticOfAttention &arithmetic);
   void sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic,
               double part = 1);
+  void sampleNearest(Evaluation evaluation, const ArithmeticOfAttention &arithmetic);
   void sampleDirected(Evaluation evaluation, Arithmetic arithmetic);
   /// Adds the rows with all sums, or all vectors, moved one way, which rows may be off by.
   void addDirectedSample(llvm::ArrayRef<Array> sample);

@@ -190,6 +190,16 @@ TEST(Disturbance, MovesAllNumbersOneWay) {
   EXPECT_EQ(up(HUGE_VAL), HUGE_VAL);
 }
 
+TEST(Disturbance, RoundsToTheNearestNumberOfTheType) {
+  for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F16}) {
+    Disturbance nearest(Arithmetic::of(type), 0, Disturbance::Way::ToNearest);
+    for (double x : {1.0, -1.0, 3.14159265358979, -0.1, 1e30, 1e-30, 1e-39, 1e-7, 65519.0, 65521.0,
+                     3.4e38, 3.5e38, 0x1p-127 * 1.3, 0x1.fffffffp3, 0.0, HUGE_VAL})
+      EXPECT_EQ(nearest(x), roundTo(type, x)) << x;
+    EXPECT_TRUE(std::isnan(nearest(std::nan(""))));
+  }
+}
+
 /// 2^-120 is the sum of two numbers of tf32 to 16 binary digits, not to 24.
 TEST(Disturbance, KnowsWhatSplitNumbersLoseNearTheEndOfTheRange) {
   Disturbance split(Arithmetic::ofSplitTF32(), 1);
