@@ -13,12 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One call of a parallel loop's body: it neither throws nor waits for another one. */
+typedef void (*polyattn_task)(void *context, int64_t index);
 /* An application's own parallel loop: calls task(context, i) once for every 0 <= i < count, in any
  * order and on any threads, the caller's or others, and returns when all have returned. It need
  * not run them at the same time: the first ones take over what later ones find done. So
  * inside a parallel region of the application, where there are no more threads, it may run them one
- * after the other. A task neither throws nor waits for another one. */
-typedef void (*polyattn_task)(void *context, int64_t index);
+ * after the other. */
 typedef void (*polyattn_parallel_for)(void *user, int64_t count, polyattn_task task, void *context);
 
 /* Whether the caller has cancelled a call: 0 to go on, anything else to end it. Only the thread
@@ -42,6 +43,7 @@ typedef struct polyattn_call_options {
                                          pool of states those in the slots that the call names. */
   void *cancelled_user;                 /* handed to is_cancelled */
 } polyattn_call_options;
+/* One thread, of the library's pool. */
 #ifdef __cplusplus
 #define POLYATTN_CALL_OPTIONS_INIT                                                                 \
   {sizeof(polyattn_call_options), 1, nullptr, nullptr, nullptr, nullptr}

@@ -37,24 +37,26 @@ extern "C" {
 
 /* The version of this header. A library serves programs built for its version or an older. */
 #define POLYATTN_API_VERSION 11
+/* The version of the library, that of the header which it was built with. */
 POLYATTN_EXPORT int polyattn_api_version(void);
 
+/* Why a function failed. */
 typedef struct polyattn_error polyattn_error;
 /* Text that lives as long as the error: one line, or one per located diagnostic of a spec. */
 POLYATTN_EXPORT const char *polyattn_error_message(const polyattn_error *error);
+/* Null is allowed. */
 POLYATTN_EXPORT void polyattn_error_destroy(polyattn_error *error);
-/* What an error is about: the text of a spec, which its message says line by line
- * ("file:line:column: error: ..."); missing memory; or something else, which is one line. Since
- * version 3. Since version 10 POLYATTN_ERROR_CANCELLED, a call that its caller has cancelled, and
- * POLYATTN_ERROR_NO_GRADIENT: the spec may be right, but no result of the entry depends on what it
- * is differentiated by, so that a caller can go on without gradients. */
-enum {
-  POLYATTN_ERROR_OTHER = 0,
-  POLYATTN_ERROR_SPEC = 1,
-  POLYATTN_ERROR_MEMORY = 2,
-  POLYATTN_ERROR_CANCELLED = 3,
-  POLYATTN_ERROR_NO_GRADIENT = 4
+/* The kinds of errors. Since version 3. */
+enum polyattn_error_code {
+  POLYATTN_ERROR_OTHER = 0,  /* anything else; the message is one line */
+  POLYATTN_ERROR_SPEC = 1,   /* the text of a spec: "file:line:column: error: ..." line by line */
+  POLYATTN_ERROR_MEMORY = 2, /* there is not enough memory */
+  POLYATTN_ERROR_CANCELLED = 3,  /* the caller has cancelled the call; since version 10 */
+  POLYATTN_ERROR_NO_GRADIENT = 4 /* no result of the entry depends on what it is differentiated by:
+                                    the spec may be right, and a caller can go on without gradients;
+                                    since version 10 */
 };
+/* The kind of the error, a polyattn_error_code. Since version 3. */
 POLYATTN_EXPORT int polyattn_error_kind(const polyattn_error *error);
 
 /* How to compile. Start from POLYATTN_COMPILE_OPTIONS_INIT; strings may be null. */
@@ -98,6 +100,7 @@ typedef struct polyattn_compile_options {
   const char *sizes; /* "d=64,m=1024": sizes of the entry, or without an entry of all that have
                         them, in place of those of a text in the short form; null: none */
 } polyattn_compile_options;
+/* The options of a null pointer: the spec's one entry, for this machine. */
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
   {sizeof(polyattn_compile_options),                                                               \
@@ -155,10 +158,10 @@ POLYATTN_EXPORT void polyattn_kernel_destroy(polyattn_kernel *kernel);
 
 /* One argument or result. The name lives as long as the kernel. */
 typedef struct polyattn_tensor_info {
-  const char *name;
-  int32_t is_result;
-  int32_t dtype;
-  int32_t rank;
+  const char *name;                 /* as the spec calls it */
+  int32_t is_result;                /* 1 for results, 0 for arguments */
+  int32_t dtype;                    /* a polyattn_dtype */
+  int32_t rank;                     /* how many of the sizes count */
   int64_t sizes[POLYATTN_MAX_RANK]; /* a number, or POLYATTN_SIZE_... */
 } polyattn_tensor_info;
 
@@ -260,8 +263,11 @@ POLYATTN_EXPORT int polyattn_state_combine(const polyattn_tensor *before,
 
 /* Text that a function made. Null is allowed for all three. Since version 3. */
 typedef struct polyattn_string polyattn_string;
+/* Its first byte. A zero follows the last one. */
 POLYATTN_EXPORT const char *polyattn_string_data(const polyattn_string *string);
+/* Its number of bytes, without the zero. */
 POLYATTN_EXPORT size_t polyattn_string_length(const polyattn_string *string);
+/* Frees it. */
 POLYATTN_EXPORT void polyattn_string_destroy(polyattn_string *string);
 
 /* What follows takes a spec as polyattn_compile_text does, with the same options. Without an entry
@@ -301,9 +307,11 @@ polyattn_reference_create(const char *text, size_t length, const char *name,
                           const polyattn_compile_options *options, polyattn_error **error);
 /* No call may be running any more. Null is allowed. */
 POLYATTN_EXPORT void polyattn_reference_destroy(polyattn_reference *reference);
-/* As for kernels; results are of f64. */
+/* As polyattn_kernel_entry. */
 POLYATTN_EXPORT const char *polyattn_reference_entry(const polyattn_reference *reference);
+/* As polyattn_kernel_num_tensors. */
 POLYATTN_EXPORT size_t polyattn_reference_num_tensors(const polyattn_reference *reference);
+/* As polyattn_kernel_tensor; results are of f64. */
 POLYATTN_EXPORT int polyattn_reference_tensor(const polyattn_reference *reference, size_t index,
                                               polyattn_tensor_info *info);
 /* As polyattn_kernel_tensor_role: nothing is compiled for it. Since version 10. */

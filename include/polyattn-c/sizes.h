@@ -12,7 +12,7 @@
 
 /* Sizes that the caller's tensors decide: all that use a name agree on its value.
  * POLYATTN_SIZE_HKV divides POLYATTN_SIZE_H. */
-enum {
+enum polyattn_size {
   POLYATTN_SIZE_B = -1,   /* batch */
   POLYATTN_SIZE_T = -2,   /* positions of the queries */
   POLYATTN_SIZE_TK = -3,  /* positions of the keys, where they may differ */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The most sizes that a tensor has. */
 #define POLYATTN_MAX_RANK 6
 
 /* Version of the structs and functions by which compiled code is called: polyattn_tensor,
@@ -21,13 +22,13 @@
 #define POLYATTN_ABI_VERSION 1
 
 /* Element types. No kernel stores f64; the compiler's oracle does. */
-enum {
-  POLYATTN_F32 = 1,
-  POLYATTN_F16 = 2,
-  POLYATTN_BF16 = 3,
-  POLYATTN_I32 = 4,
-  POLYATTN_I64 = 5,
-  POLYATTN_F64 = 6
+enum polyattn_dtype {
+  POLYATTN_F32 = 1,  /* IEEE 754 binary32 */
+  POLYATTN_F16 = 2,  /* IEEE 754 binary16 */
+  POLYATTN_BF16 = 3, /* the upper half of an f32 */
+  POLYATTN_I32 = 4,  /* whole numbers: slots, offsets, first positions */
+  POLYATTN_I64 = 5,  /* whole numbers: first positions */
+  POLYATTN_F64 = 6   /* IEEE 754 binary64 */
 };
 
 /* "f32", "bf16", ...; null for a number that is no element type. */
@@ -51,11 +52,11 @@ static inline int64_t polyattn_dtype_bytes(int32_t dtype) {
  * backwards (negative strides); no two elements of a result may share memory, and
  * results share none with other tensors. */
 typedef struct polyattn_tensor {
-  void *data;
-  int32_t rank;
-  int32_t dtype;
-  int64_t sizes[POLYATTN_MAX_RANK];
-  int64_t strides[POLYATTN_MAX_RANK];
+  void *data;                         /* element (0, 0, ...) */
+  int32_t rank;                       /* how many sizes and strides count */
+  int32_t dtype;                      /* a polyattn_dtype */
+  int64_t sizes[POLYATTN_MAX_RANK];   /* elements along each dimension */
+  int64_t strides[POLYATTN_MAX_RANK]; /* from one to the next, in elements */
 } polyattn_tensor;
 
 /* A dense row-major view. */

@@ -77,6 +77,9 @@ def _lines(axes: Axes, measured: Measured, rows: list[dict], named: bool) -> Non
     axes.minorticks_off()
     axes.set_xticks([row["T"] for row in rows], [f"{row['T'] // 1024}k" for row in rows])
     low, high = axes.get_ylim()
+    # At least two ticks, without which nobody reads a length: a factor of at most 3 is between two of them.
+    axes.set_ylim(min(low, max(tick for tick in TICKS if tick <= high / 3.4) * 0.95), high)
+    low, _ = axes.get_ylim()
     axes.set_yticks([tick for tick in TICKS if low < tick < high])
     axes.yaxis.set_major_formatter("{x:g}")
     axes.spines[["top", "right"]].set_visible(False)

@@ -21,6 +21,7 @@ public:
   load(KernelDescription description, std::unique_ptr<llvm::MemoryBuffer> object);
   ~CompiledKernel();
 
+  /// The entry's name, its arguments and results, and how it is called.
   const KernelDescription &getDescription() const;
 
   /// Checks the tensors, arguments in the spec's order and then results, and computes the

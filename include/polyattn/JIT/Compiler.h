@@ -13,6 +13,7 @@
 
 namespace polyattn {
 
+/// How to compile a kernel that runs in this process.
 struct JITOptions {
   /// The entry; may be empty where the spec has one only.
   std::string entry;
@@ -25,11 +26,13 @@ struct JITOptions {
   /// What calls compute: results, results and what gradients need, gradients, or results and states
   /// that go on where they live.
   CallDirection direction = CallDirection::Forward;
+  /// Which gradients a backward call gives, and how.
   GradientOptions gradients;
   /// Whether calls have packed sequences, with their offsets as one more argument.
   bool packed = false;
   /// Sizes of the entry in place of those of the spec's text; for the short form.
   std::map<std::string, int64_t> sizes;
+  /// How LLVM makes code of the kernel.
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;
@@ -50,7 +53,10 @@ compileKernel(llvm::StringRef text, llvm::StringRef fileName, const JITOptions &
 
 /// The two kernels of one attention: what `forward` gives beside the results, `backward` takes.
 struct TrainingKernel {
-  std::unique_ptr<CompiledKernel> forward, backward;
+  /// The results, and what the other kernel needs.
+  std::unique_ptr<CompiledKernel> forward;
+  /// The gradients.
+  std::unique_ptr<CompiledKernel> backward;
 };
 
 /// Compiles both entries of a training pair, or takes them from the cache; `direction` of the

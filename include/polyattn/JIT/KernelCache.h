@@ -19,6 +19,7 @@ namespace polyattn {
 /// executed. A cache never makes a compilation fail; it only saves time.
 class KernelCache {
 public:
+  /// Uses that folder, which is made when the first kernel is kept.
   explicit KernelCache(std::string directory) : directory(std::move(directory)) {}
 
   /// $POLYATTN_CACHE_DIR, $XDG_CACHE_HOME/polyattn or ~/.cache/polyattn; empty where there is
@@ -32,10 +33,14 @@ public:
   /// The name of the file that keeps what was compiled for `key`.
   static std::string fileName(llvm::StringRef key);
 
+  /// A kernel that has been kept.
   struct Entry {
+    /// What callers need to know of it.
     KernelDescription description;
+    /// Its relocatable object.
     std::unique_ptr<llvm::MemoryBuffer> object;
   };
+  /// The kernel that was compiled for `key`, where it has been kept.
   std::optional<Entry> find(llvm::StringRef key) const;
   /// Keeps the object; returns whether that worked.
   bool store(llvm::StringRef key, const KernelDescription &description,

@@ -25,6 +25,7 @@ public:
   link(std::unique_ptr<llvm::MemoryBuffer> object, llvm::ArrayRef<External> externals = {});
   ~LinkedObject();
 
+  /// The address of a function or variable of the object; an error where it has none of that name.
   llvm::Expected<void *> lookup(llvm::StringRef name);
 
 private:

@@ -24,8 +24,9 @@ class SourceMgr;
 
 namespace polyattn {
 
-/// docs/Security.md lists them.
+/// What the text of a spec may ask for at most; docs/Security.md lists the limits.
 struct SpecLimits {
+  /// Bytes of the text.
   static constexpr size_t kTextBytes = size_t(4) << 20;
   /// Brackets of any kind inside each other.
   static constexpr size_t kNesting = 64;
@@ -33,10 +34,12 @@ struct SpecLimits {
   static constexpr size_t kWordBytes = 1024;
   /// After every map has been put where it is applied.
   static constexpr int64_t kOperations = ReadingLimits::kOperations;
+  /// Operands of all ops together.
   static constexpr int64_t kOperands = 100000;
   /// Numbers of a vector that an op computes; structured features may be many more, as long as only
   /// their scores are formed.
   static constexpr int64_t kWidth = 65536;
+  /// Numbers of a weight.
   static constexpr int64_t kWeightElements = int64_t(1) << 26;
 };
 
