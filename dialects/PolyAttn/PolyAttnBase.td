@@ -31,6 +31,8 @@ def PolyAttn_Dialect : Dialect {
   let hasCanonicalizer = 1;
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
+    /// Refuses an op that the dialect does not have, with the nearest name that it has.
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
     static constexpr ::llvm::StringLiteral kInvariantAttrName = "polyattn.invariant";
   }];
   let useDefaultTypePrinterParser = 1;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/UnknownOps.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/PolyAttn.h"
@@ -41,6 +42,11 @@ LogicalResult PolyAttnDialect::verifyOperationAttribute(Operation *op, NamedAttr
     return op->emitOpError("expected '")
            << kInvariantAttrName << "' without a value, got " << attribute.getValue();
   return success();
+}
+
+std::optional<Dialect::ParseOpHook> PolyAttnDialect::getParseOperationHook(StringRef name) const {
+  std::optional<ParseOpHook> registered = Dialect::getParseOperationHook(name);
+  return registered ? registered : ParseOpHook(refuseUnknownOp);
 }
 
 void PolyAttnDialect::initialize() {

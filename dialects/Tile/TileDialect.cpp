@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/UnknownOps.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -32,6 +33,11 @@ struct Annotations : polyattn::AnnotationNames {
   }
 };
 } // namespace
+
+std::optional<Dialect::ParseOpHook> TileDialect::getParseOperationHook(StringRef name) const {
+  std::optional<ParseOpHook> registered = Dialect::getParseOperationHook(name);
+  return registered ? registered : ParseOpHook(refuseUnknownOp);
+}
 
 void TileDialect::initialize() {
   addInterfaces<Annotations>();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/UnknownOps.h"
 #include "dialects/Warp/Warp.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -57,6 +58,11 @@ LogicalResult WarpDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (attribute.getName() == kUnrollAttrName)
     return verifyUnrolling(op, attribute.getValue());
   return verifyKernelAttribute(op, attribute);
+}
+
+std::optional<Dialect::ParseOpHook> WarpDialect::getParseOperationHook(StringRef name) const {
+  std::optional<ParseOpHook> registered = Dialect::getParseOperationHook(name);
+  return registered ? registered : ParseOpHook(refuseUnknownOp);
 }
 
 void WarpDialect::initialize() {

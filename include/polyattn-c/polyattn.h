@@ -297,10 +297,10 @@ POLYATTN_EXPORT int polyattn_save(const char *text, size_t length, const char *n
                                   const char *directory, const char *library,
                                   const polyattn_compile_options *options, polyattn_error **error);
 
-/* The oracle of one entry: every score by its definition, in f64, on one thread and with no
- * compiled code. It takes O(T^2) time. Since version 3. */
+/* The reference implementation of one entry: every score by its definition, in f64, on one thread
+ * and with no compiled code. It takes O(T^2) time. Since version 3. */
 typedef struct polyattn_reference polyattn_reference;
-/* Prepares the oracle for a spec; `entry`, `storage`, `sizes` and `is_cancelled` are the only
+/* Prepares the reference for a spec; `entry`, `storage`, `sizes` and `is_cancelled` are the only
  * options that count. Returns null upon failure. */
 POLYATTN_EXPORT polyattn_reference *
 polyattn_reference_create(const char *text, size_t length, const char *name,
@@ -324,8 +324,8 @@ POLYATTN_EXPORT int polyattn_reference_run(const polyattn_reference *reference,
                                            const polyattn_tensor *tensors, size_t num_tensors,
                                            polyattn_error **error);
 /* polyattn_reference_run with options, of which `is_cancelled` is the only one that counts. It is
- * asked before the work and every 50 ms, and the oracle ends within the row that it is at; what the
- * results hold is undefined then. Since version 10. */
+ * asked before the work and every 50 ms, and the reference ends within the row that it is at; what
+ * the results hold is undefined then. Since version 10. */
 POLYATTN_EXPORT int polyattn_reference_run_with(const polyattn_reference *reference,
                                                 const polyattn_tensor *tensors, size_t num_tensors,
                                                 const polyattn_call_options *options,

@@ -21,7 +21,7 @@
  * together. */
 #define POLYATTN_ABI_VERSION 1
 
-/* Element types. No kernel stores f64; the compiler's oracle does. */
+/* Element types. No kernel stores f64; the reference implementation does. */
 enum polyattn_dtype {
   POLYATTN_F32 = 1,  /* IEEE 754 binary32 */
   POLYATTN_F16 = 2,  /* IEEE 754 binary16 */

@@ -221,7 +221,7 @@ static llvm::Expected<std::vector<Array>> evaluateLocated(const polyattn_referen
   if (mlir::succeeded(results))
     return std::move(*results);
   return llvm::createStringError(reference.signature.name + ": " +
-                                 (words.empty() ? "the oracle cannot read this spec" : words));
+                                 (words.empty() ? "the reference cannot evaluate this spec" : words));
 }
 
 static llvm::Error runReference(const polyattn_reference &reference,

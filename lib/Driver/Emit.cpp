@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
+#include "dialects/Attributes/DidYouMean.h"
 
 using namespace polyattn;
 
@@ -39,7 +40,8 @@ llvm::Expected<Emit> polyattn::parseEmit(llvm::StringRef name, llvm::StringRef t
       fitting += (fitting.empty() ? "" : ", ") + kind.name.str();
   }
   if (!known)
-    return llvm::createStringError("unknown --emit '" + name + "', expected one of " + fitting);
+    return llvm::createStringError("unknown --emit '" + name + "', expected one of " + fitting +
+                                   didYouMean(name, fitting));
   return llvm::createStringError("--emit " + name + " is for " + (isGPU ? "processors" : "GPUs") +
                                  "; target '" + target + "' has " + fitting);
 }

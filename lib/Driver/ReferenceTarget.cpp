@@ -104,8 +104,9 @@ private:
 } // namespace
 
 void polyattn::registerReferenceTargets(TargetRegistry &registry) {
-  registry.add("reference", "the oracle: every score by its definition, in f64",
+  registry.add("reference", "the reference implementation: every score by its definition, in f64",
                [] { return std::make_unique<ReferenceTarget>(Reading::Scores); });
-  registry.add("reference-recurrent", "the oracle: features and a running state, in f64",
+  registry.add("reference-recurrent",
+               "the reference implementation: features and a running state, in f64",
                [] { return std::make_unique<ReferenceTarget>(Reading::Recurrent); });
 }

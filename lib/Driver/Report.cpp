@@ -84,7 +84,7 @@ static json::Object runToJson(const RunReport &report) {
       object["checked_rows"] = check.checkedRows;
       object["total_rows"] = check.totalRows;
     }
-    object["oracle_reading"] = check.reading;
+    object["reference_reading"] = check.reading;
     object["check"] = check.failure.empty() ? "passed" : "failed";
   }
   for (const auto &[name, value] : report.findings)
@@ -113,7 +113,7 @@ static std::string formatRate(const RunReport &report) {
 static std::string nameOfReading(const std::string &reading) {
   if (reading == "differences")
     return "central differences";
-  return "the oracle's " + reading + (reading == "gradients" ? "" : " reading");
+  return "the reference's " + reading + (reading == "gradients" ? "" : " reading");
 }
 
 static void printSummary(const RunReport &report, raw_ostream &stream) {

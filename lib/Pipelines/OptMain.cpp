@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Pipelines/OptMain.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
 #include "mlir/Pass/Pass.h"
@@ -42,6 +43,10 @@ struct ShortFormOptions : mlir::DialectExtension<ShortFormOptions, PolyAttnDiale
 /// Refuses sizes that nothing has been read with.
 static mlir::LogicalResult checkSizes(mlir::MLIRContext &context) {
   auto &dialect = *context.getOrLoadDialect<PolyAttnDialect>();
+  // An option is no place in the text.
+  mlir::ScopedDiagnosticHandler plain(&context, [](mlir::Diagnostic &diagnostic) {
+    llvm::errs() << "polyattn-opt: error: --sizes: " << diagnostic.str() << "\n";
+  });
   return ReadingSession::of(dialect).checkSizes(
       [&] { return mlir::emitError(mlir::UnknownLoc::get(&context)); });
 }
@@ -89,6 +94,26 @@ static bool asksForHelp(int argc, char **argv) {
   });
 }
 
+/// The first option of the command line that there is not; empty where there is none. LLVM's own
+/// error names an option of one letter as the nearest.
+static llvm::StringRef unknownOption(int argc, char **argv) {
+  auto &known = llvm::cl::getRegisteredOptions();
+  for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
+    llvm::StringRef name = argument;
+    if (name.consume_front("--") && !name.empty() && !known.count(name.split('=').first))
+      return argument;
+  }
+  return "";
+}
+
+/// The nearest option whose name is a word.
+static std::string nearestOption(llvm::StringRef argument) {
+  llvm::SmallVector<std::string> known;
+  for (const auto &option : llvm::cl::getRegisteredOptions())
+    known.push_back("--" + option.first.str());
+  return didYouMean(argument.split('=').first, llvm::to_vector_of<llvm::StringRef>(known));
+}
+
 int polyattn::optMain(int argc, char **argv) {
   llvm::cl::opt<bool> printShort(
       "print-short", llvm::cl::desc("Print attentions in the short form, with their maps put where "
@@ -104,11 +129,16 @@ int polyattn::optMain(int argc, char **argv) {
   }
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  auto [input, output] = mlir::registerAndParseCLIOptions(
-      argc, argv,
+  std::string header = mlir::registerCLIOptions(
       "Runs passes on attention specs and tile kernels; --polyattn-cpu-pipeline goes all of the "
       "way\n",
       registry);
+  if (llvm::StringRef option = unknownOption(argc, argv); !option.empty()) {
+    llvm::errs() << "polyattn-opt: error: unknown option '" << option << "', see --help"
+                 << nearestOption(option) << "\n";
+    return EXIT_FAILURE;
+  }
+  auto [input, output] = mlir::parseCLIOptions(argc, argv, header);
   if (!printShort && sizesText.empty())
     return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
   llvm::Expected<SpecSizes> sizes = parseSpecSizes(sizesText);

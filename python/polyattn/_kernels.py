@@ -204,6 +204,6 @@ def reference(
     differences of the forward direction.
     """
     if direction in ("training", "backward"):
-        raise CallError(f"direction: expected forward, decode, states or gradient_states of an oracle, got {direction}")
+        raise CallError(f"direction: expected forward, decode, states or gradient_states of a reference, got {direction}")
     with python_lines_of(spec):
         return Reference(source_of(spec, entry, dtype=dtype, direction=direction, packed=packed, sizes=sizes))

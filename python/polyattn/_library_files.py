@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import pathlib
 
 from ._errors import CallError
@@ -20,5 +21,7 @@ def spec_path(name: str) -> pathlib.Path:
     """
     files = {path.stem: path for folder in _FOLDERS for path in sorted(folder.glob("*.mlir"))}
     if not isinstance(name, str) or name not in files:
-        raise CallError(f"name: expected one of {', '.join(files)}, got {name!r}")
+        near = difflib.get_close_matches(str(name), files, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise CallError(f"name: expected one of {', '.join(files)}, got {name!r}{meant}")
     return files[name]

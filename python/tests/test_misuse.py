@@ -215,7 +215,7 @@ def test_oracle():
     with pytest.raises(CallError, match="argument 'k': is missing"):
         reference(x)
     for direction in ("training", "backward"):
-        with pytest.raises(CallError, match=f"expected forward, decode, states or gradient_states of an oracle, got {direction}"):
+        with pytest.raises(CallError, match=f"expected forward, decode, states or gradient_states of a reference, got {direction}"):
             polyattn.reference(SPECS / "linear.mlir", "linear", direction=direction)
 
 

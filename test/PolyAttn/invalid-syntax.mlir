@@ -230,3 +230,11 @@ polyattn.feature_map @weight_large(%w: 4294967296x4294967296) {}
 ^bb0(%q: tensor<?x?x?x4xf32>):
   "polyattn.return"() : () -> ()
 }) {sym_name = "results", arg_names = ["q"], result_names = ["o"], result_types = []} : () -> ()
+
+// -----
+
+polyattn.feature_map @unknown_op(%x: [4]) {
+  // expected-error @below {{custom op 'polyattn.elu_plus_on' is unknown; did you mean 'elu_plus_one'?}}
+  %y = elu_plus_on %x : [4]
+  return %y : [4]
+}

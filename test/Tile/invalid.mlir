@@ -626,3 +626,13 @@ tile.kernel @diagonal_sums attributes {arg_names = ["x"], num_inputs = 1} {
   // expected-error @below {{expected a column of 4 numbers, one for each diagonal of '!tile.tile<2x3xf32>', got '!tile.tile<5x1xf32>'}}
   %t = tile.diagonal_sums %c : !tile.tile<2x3xf32> -> !tile.tile<5x1xf32>
 }
+
+// -----
+
+// expected-error @below {{custom op 'tile.kernl' is unknown; did you mean 'kernel'?}}
+tile.kernl @unknown_op
+
+// -----
+
+// expected-error @below {{custom op 'tile.something' is unknown}}
+tile.something
