@@ -28,6 +28,7 @@ public:
       : parser(parser), emitError(std::move(emitError)), start(parser.getCurrentLocation()) {}
 
   mlir::ParseResult readKind();
+  NormalizerKind getKind() const { return kind; }
   /// name `=` value
   mlir::ParseResult readField(ParseNumber parseNumber);
   /// The value of the field without which the kind means nothing: the eps of `sum`, the bias of

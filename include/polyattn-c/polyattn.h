@@ -68,8 +68,8 @@ typedef struct polyattn_compile_options {
   const char *cache_directory; /* null: the user's; "": compile always */
   int32_t optimize_ir;         /* 1: LLVM's -O2 pipeline before code generation */
   /* Since version 2: */
-  const char *storage; /* what tensors hold, f32, bf16 or f16; null: what the spec says */
-  int32_t invariant;   /* 1: cut no head into parts; see polyattn_kernel_run */
+  const char *dtype; /* the element type of the tensors, f32, bf16 or f16; null: the spec's */
+  int32_t invariant; /* 1: cut no head into parts; see polyattn_kernel_run */
   /* Since version 4: */
   const char *direction; /* "forward", or null: results; "training": with what gradients need, the
                             forward half of a pair; "backward": gradients, the other half; since
@@ -300,7 +300,7 @@ POLYATTN_EXPORT int polyattn_save(const char *text, size_t length, const char *n
 /* The reference implementation of one entry: every score by its definition, in f64, on one thread
  * and with no compiled code. It takes O(T^2) time. Since version 3. */
 typedef struct polyattn_reference polyattn_reference;
-/* Prepares the reference for a spec; `entry`, `storage`, `sizes` and `is_cancelled` are the only
+/* Prepares the reference for a spec; `entry`, `dtype`, `sizes` and `is_cancelled` are the only
  * options that count. Returns null upon failure. */
 POLYATTN_EXPORT polyattn_reference *
 polyattn_reference_create(const char *text, size_t length, const char *name,

@@ -11,7 +11,7 @@
 
 using namespace polyattn;
 
-static_assert(offsetof(polyattn_compile_options, storage) >= 40, "the struct of version 1");
+static_assert(offsetof(polyattn_compile_options, dtype) >= 40, "the struct of version 1");
 static_assert(sizeof(polyattn_tensor) == 16 + 16 * POLYATTN_MAX_RANK);
 static_assert(sizeof(polyattn_tensor_info) == 24 + 8 * POLYATTN_MAX_RANK);
 
@@ -69,8 +69,8 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
   result.codegen.optimizeIR = given->optimize_ir != 0;
   // A field begins behind the whole struct of the version before: its padding is not set.
   auto has = [&](size_t end) { return given->struct_size >= end; };
-  if (has(offsetof(polyattn_compile_options, storage) + sizeof(char *)) && given->storage)
-    result.storage = given->storage;
+  if (has(offsetof(polyattn_compile_options, dtype) + sizeof(char *)) && given->dtype)
+    result.dtype = given->dtype;
   if (has(offsetof(polyattn_compile_options, invariant) + sizeof(int32_t)))
     result.invariant = given->invariant != 0;
   if (has(offsetof(polyattn_compile_options, direction) + sizeof(char *)) && given->direction) {

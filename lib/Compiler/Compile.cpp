@@ -126,8 +126,8 @@ llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::
   if (!result.module)
     return diagnostics.take("the spec could not be parsed");
   appendDialects(*result.context);
-  if (!options.storage.empty())
-    if (llvm::Error error = setStorage(*result.module, options.storage))
+  if (!options.dtype.empty())
+    if (llvm::Error error = setStorage(*result.module, options.dtype))
       return std::move(error);
   if (options.invariant)
     setInvariant(*result.module);

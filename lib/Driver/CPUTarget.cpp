@@ -43,7 +43,7 @@ public:
     JITOptions options;
     options.entry = source.nameInText().str();
     options.target = machine.str();
-    options.storage = source.storage.str();
+    options.dtype = source.storage.str();
     options.invariant = source.invariant;
     options.packed = source.packed;
     options.direction = source.direction;

@@ -149,7 +149,7 @@ static Error readGradients(const CommandLine &line, DirectionOptions &options) {
 Expected<SpecOptions> driver::readSpecOptions(const CommandLine &line) {
   SpecOptions options;
   options.entry = line.value("entry").value_or("");
-  options.storage = line.value("dtype").value_or("");
+  options.dtype = line.value("dtype").value_or("");
   options.invariant = line.flag("invariant");
   options.packed = line.flag("packed");
   StringRef name = line.value("direction").value_or("forward");

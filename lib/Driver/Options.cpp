@@ -139,7 +139,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   options.direction = what->direction.direction;
   options.gradients = what->direction.gradients;
   options.entry = std::move(what->entry);
-  options.storage = std::move(what->storage);
+  options.dtype = std::move(what->dtype);
   options.sizes = std::move(what->sizes);
   options.invariant = what->invariant;
   options.packed = what->packed;

@@ -26,7 +26,7 @@ struct RandomSize {
 enum class CheckAgainst { Nothing, Oracle, Differences };
 
 struct RunOptions {
-  std::string spec, entry, target, storage;
+  std::string spec, entry, target, dtype;
   CallDirection direction = CallDirection::Forward;
   GradientOptions gradients;
   CheckAgainst check = CheckAgainst::Nothing;

@@ -285,8 +285,8 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   if (!module)
     return llvm::make_error<ReportedError>();
   context.appendDialectRegistry(dialects);
-  if (!options.storage.empty())
-    if (Error error = setStorage(*module, options.storage))
+  if (!options.dtype.empty())
+    if (Error error = setStorage(*module, options.dtype))
       return error;
   if (options.invariant)
     setInvariant(*module);

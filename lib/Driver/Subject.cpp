@@ -47,7 +47,7 @@ Expected<Subject> Subject::create(AttentionOp definition, CallDirection directio
 Expected<std::unique_ptr<Executable>> Subject::compile(Target &target, llvm::StringRef text,
                                                        const RunOptions &options) const {
   ProgressLine progress("polyattn-run: compiling @" + AttentionOp(attention).getSymName().str());
-  return target.compile({attention, text, options.spec, options.storage, options.profile,
+  return target.compile({attention, text, options.spec, options.dtype, options.profile,
                          options.invariant, options.packed, direction, options.gradients,
                          AttentionOp(definition).getSymName(), options.sizes});
 }

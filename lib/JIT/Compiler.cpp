@@ -23,16 +23,11 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
   for (const auto &[name, size] : options.sizes)
     numbers += " " + name + "=" + std::to_string(size);
   std::string instructions = toText(machine.instructions);
-  llvm::SmallVector<llvm::StringRef> parts = {text,
-                                              options.entry,
-                                              nameOf(options.direction.direction),
-                                              options.storage,
-                                              machine.name,
-                                              machine.triple,
-                                              machine.cpu,
-                                              machine.features,
-                                              instructions,
-                                              numbers};
+  llvm::SmallVector<llvm::StringRef> parts = {
+      text,          options.entry,    nameOf(options.direction.direction),
+      options.dtype, machine.name,     machine.triple,
+      machine.cpu,   machine.features, instructions,
+      numbers};
   const std::vector<std::string> &wrt = options.direction.gradients.wrt;
   parts.append(wrt.begin(), wrt.end());
   return KernelCache::key(parts);
@@ -51,7 +46,7 @@ static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::Str
 }
 
 SpecOptions polyattn::specOptionsOf(const JITOptions &options) {
-  return {options.entry,     options.storage,
+  return {options.entry,     options.dtype,
           options.invariant, {options.direction, /*pair=*/false, options.gradients},
           options.packed,    options.sizes};
 }

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Documents.h"
+#include "dialects/PolyAttn/ShortForm/Words.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/LSP/Protocol.h"
+#include <set>
 
 using namespace polyattn;
 namespace json = llvm::json;
@@ -33,6 +35,25 @@ static json::Value hoverOf(NameIndex &index, const NameIndex::Place &place) {
       {"range", rangeOf(index, place.text)}};
 }
 
+/// Names and words of the short form; none elsewhere, where MLIR's server knows the names.
+static std::optional<json::Value> completionsAt(NameIndex &index, const char *at) {
+  std::vector<llvm::StringRef> definitions = index.definitionsBefore(at);
+  if (definitions.empty())
+    return std::nullopt;
+  json::Array items;
+  std::set<llvm::StringRef> names;
+  auto add = [&](llvm::StringRef name, llvm::StringRef about, llvm::lsp::CompletionItemKind kind) {
+    if (names.insert(name).second)
+      items.push_back(json::Object{
+          {"label", name.str()}, {"detail", about.str()}, {"kind", static_cast<int>(kind)}});
+  };
+  for (llvm::StringRef name : definitions)
+    add(name, index.aboutOf(name), llvm::lsp::CompletionItemKind::Variable);
+  for (const shortform::Word &word : shortform::allWords())
+    add(word.name, word.about, llvm::lsp::CompletionItemKind::Keyword);
+  return json::Object{{"isIncomplete", false}, {"items", std::move(items)}};
+}
+
 std::optional<json::Value> Documents::answer(llvm::StringRef method, llvm::StringRef uri,
                                              NameIndex &index, const json::Object &parameters) {
   llvm::lsp::Position position;
@@ -41,6 +62,8 @@ std::optional<json::Value> Documents::answer(llvm::StringRef method, llvm::Strin
   if (!given || !fromJSON(*given, position, root))
     return std::nullopt;
   llvm::SMLoc at = position.getAsSMLoc(index.getSources());
+  if (at.isValid() && method == "textDocument/completion")
+    return completionsAt(index, at.getPointer());
   const NameIndex::Place *place = at.isValid() ? index.find(at.getPointer()) : nullptr;
   if (!place)
     return std::nullopt;
@@ -87,7 +110,7 @@ std::optional<json::Value> Documents::receive(const json::Object &message) {
     change(document, *parameters);
   bool isAsked = llvm::StringSwitch<bool>(*method)
                      .Cases({"textDocument/hover", "textDocument/definition"}, true)
-                     .Case("textDocument/references", true)
+                     .Cases({"textDocument/references", "textDocument/completion"}, true)
                      .Default(false);
   if (!isAsked)
     return std::nullopt;

@@ -50,6 +50,20 @@ std::vector<llvm::StringRef> NameIndex::usesOf(llvm::StringRef definition) const
   return uses;
 }
 
+std::vector<llvm::StringRef> NameIndex::definitionsBefore(const char *at) const {
+  llvm::StringRef text = sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
+  llvm::StringRef before(text.data(), at - text.data());
+  size_t begin = before.rfind("polyattn.attention");
+  std::vector<llvm::StringRef> definitions;
+  if (begin == llvm::StringRef::npos)
+    return definitions;
+  auto end = places.lower_bound(at);
+  for (auto place = places.lower_bound(before.data() + begin); place != end; ++place)
+    if (place->second.definition.data() == place->first)
+      definitions.push_back(place->second.text);
+  return definitions;
+}
+
 llvm::StringRef NameIndex::aboutOf(llvm::StringRef definition) const {
   auto found = places.find(definition.data());
   return found == places.end() ? llvm::StringRef() : llvm::StringRef(found->second.about);

@@ -31,6 +31,9 @@ public:
   const Place *find(const char *at) const;
   /// Where the name of a definition stands, the definition included.
   std::vector<llvm::StringRef> usesOf(llvm::StringRef definition) const;
+  /// The definitions of the attention that a character is in, up to it; none outside of a text in
+  /// the short form.
+  std::vector<llvm::StringRef> definitionsBefore(const char *at) const;
   /// What a definition says.
   llvm::StringRef aboutOf(llvm::StringRef definition) const;
 

@@ -58,16 +58,13 @@ static void save(const Source &source, const std::string &directory, const std::
 
 static void makeSource(Source *place, std::string text, std::string name,
                        std::optional<std::string> entry, std::optional<std::string> target,
-                       std::optional<std::string> cache, std::optional<std::string> storage,
+                       std::optional<std::string> cache, std::optional<std::string> dtype,
                        bool invariant, std::optional<std::string> direction,
                        std::optional<std::string> wrt, bool packed, bool accumulate,
                        int64_t stateEvery, std::optional<std::string> sizes) {
-  new (place) Source{std::move(text),  std::move(name),
-                     std::move(entry), std::move(target),
-                     std::move(cache), std::move(storage),
-                     invariant,        std::move(direction),
-                     std::move(wrt),   packed,
-                     accumulate,       stateEvery,
+  new (place) Source{std::move(text),  std::move(name),  std::move(entry), std::move(target),
+                     std::move(cache), std::move(dtype), invariant,        std::move(direction),
+                     std::move(wrt),   packed,           accumulate,       stateEvery,
                      std::move(sizes)};
 }
 
@@ -82,7 +79,7 @@ static nb::tuple reduceSource(nb::handle_t<Source> self) {
   const Source &source = nb::cast<const Source &>(self);
   return nb::make_tuple(self.type(),
                         nb::make_tuple(source.text, source.name, source.entry, source.target,
-                                       source.cache, source.storage, source.invariant,
+                                       source.cache, source.dtype, source.invariant,
                                        source.direction, source.wrt, source.packed,
                                        source.accumulate, source.stateEvery, source.sizes));
 }
@@ -93,7 +90,7 @@ NB_MODULE(_polyattn, module) {
   module.def("api_version", &polyattn_api_version);
   nb::class_<Source>(module, "Source")
       .def("__init__", &makeSource, "text"_a, "name"_a, "entry"_a.none(), "target"_a.none(),
-           "cache"_a.none(), "storage"_a.none(), "invariant"_a, "direction"_a.none() = nb::none(),
+           "cache"_a.none(), "dtype"_a.none(), "invariant"_a, "direction"_a.none() = nb::none(),
            "wrt"_a.none() = nb::none(), "packed"_a = false, "accumulate"_a = false,
            "state_every"_a = 0, "sizes"_a.none() = nb::none())
       .def_ro("text", &Source::text)

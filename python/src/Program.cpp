@@ -30,7 +30,7 @@ polyattn_compile_options Source::options() const {
   options.entry = text(entry);
   options.target = text(target);
   options.cache_directory = text(cache);
-  options.storage = text(storage);
+  options.dtype = text(dtype);
   options.invariant = invariant;
   options.direction = text(direction);
   options.wrt = text(wrt);

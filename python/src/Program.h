@@ -21,7 +21,7 @@ namespace polyattn::python {
 /// A spec's text and how to compile it, as the package's Python code has read them.
 struct Source {
   std::string text, name;
-  std::optional<std::string> entry, target, cache, storage;
+  std::optional<std::string> entry, target, cache, dtype;
   bool invariant = false;
   std::optional<std::string> direction = {}, wrt = {};
   bool packed = false, accumulate = false;

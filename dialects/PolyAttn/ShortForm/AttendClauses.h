@@ -17,31 +17,46 @@ struct AttendClause {
   enum class Kind { Flag, Whole, Number, Word, Tensor, Vector, Local, Factors, Schedule };
   llvm::StringLiteral name;
   Kind kind;
+  /// What an editor shows of it.
+  llvm::StringLiteral about;
   /// The segment of the op's operands, of a tensor or a vector.
   int segment = -1;
 };
 
 /// In the order in which they are written.
 inline constexpr AttendClause kAttendClauses[] = {
-    {"local", AttendClause::Kind::Local, 3},
-    {"block", AttendClause::Kind::Whole},
-    {"window", AttendClause::Kind::Whole},
-    {"decay", AttendClause::Kind::Tensor, 5},
-    {"decay_factors", AttendClause::Kind::Factors},
-    {"gate_heads", AttendClause::Kind::Word},
-    {"initial", AttendClause::Kind::Tensor, 6},
-    {"initial_normalizer", AttendClause::Kind::Tensor, 7},
-    {"initial_transposed", AttendClause::Kind::Flag},
-    {"final_state", AttendClause::Kind::Flag},
-    {"score_scale", AttendClause::Kind::Number},
-    {"signed_scores", AttendClause::Kind::Flag},
-    {"grouping", AttendClause::Kind::Word},
-    {"block_states", AttendClause::Kind::Tensor, 8},
-    {"state_every", AttendClause::Kind::Whole},
-    {"products", AttendClause::Kind::Vector, 9},
-    {"factors", AttendClause::Kind::Flag},
-    {"of_keys", AttendClause::Kind::Flag},
-    {"schedule", AttendClause::Kind::Schedule},
+    {"local", AttendClause::Kind::Local,
+     "local(query, key) block n: other scores inside of blocks of n positions", 3},
+    {"block", AttendClause::Kind::Whole, "the positions of a local block"},
+    {"window", AttendClause::Kind::Whole,
+     "window n: a query sees keys at most n - 1 positions away"},
+    {"decay", AttendClause::Kind::Tensor,
+     "logarithms of decays, of each position and head, of each feature, or of each head", 5},
+    {"decay_factors", AttendClause::Kind::Factors,
+     "decay_factors(0.9, 0.8): the decays of the heads as numbers"},
+    {"gate_heads", AttendClause::Kind::Word, "kv or q: whose heads the decay has"},
+    {"initial", AttendClause::Kind::Tensor, "the state before the first position, [B, H, D, dv]",
+     6},
+    {"initial_normalizer", AttendClause::Kind::Tensor,
+     "the part of the state before that the normalizer needs, [B, H, D]", 7},
+    {"initial_transposed", AttendClause::Kind::Flag, "the state before is given as [B, H, dv, D]"},
+    {"final_state", AttendClause::Kind::Flag, "the state after the last position is a result, too"},
+    {"score_scale", AttendClause::Kind::Number, "a factor of all scores"},
+    {"signed_scores", AttendClause::Kind::Flag,
+     "scores may be negative, so that a denominator may vanish"},
+    {"grouping", AttendClause::Kind::Word,
+     "block, interleaved or none: which key head serves a query head"},
+    {"block_states", AttendClause::Kind::Tensor,
+     "states after blocks of positions, which a forward call has kept", 8},
+    {"state_every", AttendClause::Kind::Whole,
+     "state_every n: keep the state after each n positions"},
+    {"products", AttendClause::Kind::Vector,
+     "products x: one more result, for each row the sum of weights times <value, x>", 9},
+    {"factors", AttendClause::Kind::Flag,
+     "the factors by which rows were multiplied are a result, too"},
+    {"of_keys", AttendClause::Kind::Flag,
+     "in gradients: rows of keys, to which queries are what keys are otherwise"},
+    {"schedule", AttendClause::Kind::Schedule, "how the kernels compute the attend"},
 };
 
 /// What heads of unequal numbers are grouped by where nothing is said.

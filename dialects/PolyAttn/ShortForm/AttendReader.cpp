@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::shortform;
 
-static constexpr StringLiteral kAttend = "attend";
-
 bool AttendReader::isNext(OpAsmParser &parser) {
   return isNextWord(parser, kAttend) && isNameBefore(parser, "(");
 }
@@ -38,6 +36,7 @@ static bool beginsStatement(OpAsmParser &parser) {
 
 FailureOr<Operation *> AttendReader::read() {
   SMLoc loc = parser.getCurrentLocation();
+  expressions.tellOfWord(loc, kAttend, kAttend);
   if (parser.parseKeyword(kAttend) || readVectors() || readMask() || readNormalizer())
     return failure();
   llvm::StringSet<> clauses;
@@ -96,14 +95,16 @@ ParseResult AttendReader::readMask() {
     return errorAt(parser, loc) << "expected the mask, one of " << llvm::join(words, ", ");
   if (expressions.parseWord(words, "the mask", word))
     return failure();
+  expressions.tellOfWord(loc, word, word);
   add("mask", kMasks.get(maker.getContext(), word));
   return success();
 }
 
 /// `normalize` (`none` | `sum` | `bias` | `softmax`) (`(` fields `)`)?
 ParseResult AttendReader::readNormalizer() {
+  SMLoc loc = parser.getCurrentLocation();
   if (failed(parser.parseOptionalKeyword("normalize")))
-    return errorAt(parser, parser.getCurrentLocation())
+    return errorAt(parser, loc)
            << "expected `normalize` and none, sum(eps), bias(number) or softmax: a normalizer has "
               "no default";
   NormalizerReader reader(parser, [&](SMLoc loc) { return errorAt(parser, loc); });
@@ -119,8 +120,12 @@ ParseResult AttendReader::readNormalizer() {
       return reader.readMainField(parseNumber);
     return errorAt(parser, loc) << "expected `name = value`, as in reduce = mean";
   };
+  SMLoc kindLoc = parser.getCurrentLocation();
   if (reader.readKind())
     return failure();
+  StringRef kind = stringifyNormalizerKind(reader.getKind());
+  expressions.tellOfWord(loc, "normalize", ("normalize " + kind).str());
+  expressions.tellOfWord(kindLoc, kind, ("normalize " + kind).str());
   if (nextCharacter(parser) == '(' &&
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseField))
     return failure();
@@ -145,6 +150,7 @@ ParseResult AttendReader::readClause(StringRef name, SMLoc loc) {
     return ExpressionParser::suggest(
         errorAt(parser, loc) << "attend has no clause '" << name << "'", name, names);
   }
+  expressions.tellOfWord(loc, name, name);
   switch (clause->kind) {
   case AttendClause::Kind::Flag:
     add(name, maker.getBuilder().getUnitAttr());

@@ -10,6 +10,7 @@
 #include "dialects/PolyAttn/ShortForm/Functions.h"
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
+#include "dialects/PolyAttn/ShortForm/Words.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -20,7 +21,6 @@ using namespace polyattn::shortform;
 using Kind = Expression::Kind;
 
 /// Functions that are no op of vectors and weights.
-static constexpr StringLiteral kSquareRoot = "sqrt", kKeep = "keep", kAttend = "attend";
 
 ParseResult ExpressionParser::suggest(InFlightDiagnostic error, StringRef name,
                                       ArrayRef<StringRef> names) {
@@ -202,6 +202,11 @@ ParseResult ExpressionParser::parseAtom(ExpressionPtr &result) {
   return parseNamed(loc, name, result);
 }
 
+void ExpressionParser::tellOfWord(SMLoc loc, StringRef word, StringRef name) {
+  if (NameObserver *observer = session.getObserver())
+    observer->useWord(StringRef(loc.getPointer(), word.size()), aboutWord(name));
+}
+
 ParseResult ExpressionParser::parseNamed(SMLoc loc, StringRef name, ExpressionPtr &result) {
   if (!scope->find(name)) {
     SmallVector<StringRef> names;
@@ -219,14 +224,7 @@ ParseResult ExpressionParser::parseNamed(SMLoc loc, StringRef name, ExpressionPt
 static void tellOfCall(NameObserver &observer, const Expression &call) {
   if (call.map)
     return observer.use(call.name, call.map->name);
-  if (!call.function)
-    return observer.useWord(call.name, call.kind == Kind::SquareRoot ? "square root of a number"
-                                                                     : "a value without a change");
-  std::string about = ("the op " + call.function->op).str();
-  for (const Parameter *parameter : call.function->parameters)
-    about += (parameter == call.function->parameters.front() ? "\noptions: " : ", ") +
-             parameter->name.str();
-  observer.useWord(call.name, about);
+  observer.useWord(call.name, aboutWord(call.name));
 }
 
 ParseResult ExpressionParser::parseCall(SMLoc loc, StringRef name, ExpressionPtr &result) {

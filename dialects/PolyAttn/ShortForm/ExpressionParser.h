@@ -28,6 +28,10 @@ public:
   mlir::ParseResult parseWord(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef what,
                               llvm::StringRef &word);
 
+  /// Tells the session's observer of a word of the language at `loc`; `name` is that of its text in
+  /// allWords.
+  void tellOfWord(llvm::SMLoc loc, llvm::StringRef word, llvm::StringRef name);
+
   /// A name that has no meaning in `names` yet.
   mlir::ParseResult parseNewName(const Scope &names, llvm::StringRef &name);
 

@@ -23,6 +23,8 @@ namespace polyattn::shortform {
 /// What statements begin with that give nothing a name.
 inline constexpr llvm::StringLiteral kMap = "map", kRead = "read", kReturn = "return";
 inline constexpr llvm::StringLiteral kStatements[] = {kMap, kRead, kReturn};
+/// Words with operands that are no functions of feature ops.
+inline constexpr llvm::StringLiteral kAttend = "attend", kSquareRoot = "sqrt", kKeep = "keep";
 
 /// Names of results that a text does not name.
 inline constexpr llvm::StringLiteral kResultNames[] = {"o", "final", "final_normalizer"};

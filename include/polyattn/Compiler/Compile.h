@@ -41,8 +41,8 @@ public:
 struct SpecOptions {
   /// The attention to compile; empty for all of the spec's.
   std::string entry = {};
-  /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
-  std::string storage = {};
+  /// The element type of tensors, f32, bf16 or f16; the spec's where empty.
+  std::string dtype = {};
   /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
   bool invariant = false;
   DirectionOptions direction = {};

@@ -19,8 +19,8 @@ struct JITOptions {
   std::string entry;
   /// A name that findMachine knows, of this process's architecture.
   std::string target = "native";
-  /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
-  std::string storage;
+  /// The element type of tensors, f32, bf16 or f16; the spec's where empty.
+  std::string dtype;
   /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
   bool invariant = false;
   /// What calls compute: results, results and what gradients need, gradients, or results and states

@@ -1,4 +1,4 @@
-/* What version 2 of the C API adds: storage and invariance of a kernel, whose threads a call runs
+/* What version 2 of the C API adds: the dtype and invariance of a kernel, whose threads a call runs
  * on, and that programs of older versions are served as before. options SPEC.mlir   with the
  * entries of specs/linear.mlir */
 #include "polyattn-c/polyattn.h"
@@ -21,7 +21,7 @@ typedef struct options_5 {
   size_t struct_size;
   const char *entry, *target, *cache_directory;
   int32_t optimize_ir;
-  const char *storage;
+  const char *dtype;
   int32_t invariant;
   const char *direction, *wrt;
   int32_t packed, padding;
@@ -31,7 +31,7 @@ typedef struct options_8 {
   size_t struct_size;
   const char *entry, *target, *cache_directory;
   int32_t optimize_ir;
-  const char *storage;
+  const char *dtype;
   int32_t invariant;
   const char *direction, *wrt;
   int32_t packed, unused, accumulate, padding;
@@ -139,11 +139,11 @@ int main(int argc, char **argv) {
   options.entry = "linear";
   options.cache_directory = "";
   describe("default", polyattn_compile_file(argv[argc - 1], &options, &error));
-  options.storage = "bf16";
+  options.dtype = "bf16";
   options.invariant = 1;
   describe("chosen", polyattn_compile_file(argv[argc - 1], &options, &error));
-  options.storage = "f8";
-  describe("storage", polyattn_compile_file(argv[argc - 1], &options, &error));
+  options.dtype = "f8";
+  describe("dtype", polyattn_compile_file(argv[argc - 1], &options, &error));
   describe("version 1",
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&old, &error));
   describe("version 5",
@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
                                               (const polyattn_compile_options *)&latest, &error));
   describe("version 10", polyattn_compile_file(argv[argc - 1],
                                                (const polyattn_compile_options *)&newest, &error));
-  options.storage = NULL;
+  options.dtype = NULL;
   options.state_every = 64;
   describe("state_every", polyattn_compile_file(argv[argc - 1], &options, &error));
   options.direction = "training";

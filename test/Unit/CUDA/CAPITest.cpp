@@ -39,7 +39,7 @@ protected:
     options.target = target;
     options.direction = direction;
     options.packed = packed;
-    options.storage = "bf16";
+    options.dtype = "bf16";
     options.cache_directory = "";
     polyattn_error *error = nullptr;
     kernel = polyattn_compile_file(specPath("linear").c_str(), &options, &error);

@@ -88,7 +88,7 @@ TEST_P(WeightStrides, GiveTheBitsOfRows) {
   auto [file, entry, storage] = GetParam();
   JITOptions options;
   options.entry = entry;
-  options.storage = storage;
+  options.dtype = storage;
   options.cacheDirectory = "";
   auto kernel =
       compileKernelFromFile((llvm::Twine(POLYATTN_SPECS "/") + file + ".mlir").str(), options);
