@@ -220,8 +220,9 @@ static llvm::Expected<std::vector<Array>> evaluateLocated(const polyattn_referen
     return llvm::make_error<CancelledError>();
   if (mlir::succeeded(results))
     return std::move(*results);
-  return llvm::createStringError(reference.signature.name + ": " +
-                                 (words.empty() ? "the reference cannot evaluate this spec" : words));
+  return llvm::createStringError(
+      reference.signature.name + ": " +
+      (words.empty() ? "the reference cannot evaluate this spec" : words));
 }
 
 static llvm::Error runReference(const polyattn_reference &reference,
