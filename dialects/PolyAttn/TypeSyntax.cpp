@@ -208,10 +208,29 @@ static ParseResult checkCount(OpAsmParser &parser, llvm::SMLoc loc, Operands ope
   return error << " behind the colon, got " << types.size();
 }
 
+/// The attribute that is written before the operands, as in `power 2 %x`.
+static constexpr StringLiteral kDegree = "degree";
+
+static ParseResult parseOptionalDegree(OpAsmParser &parser, OperationState &result) {
+  auto known = result.name.getAttributeNames();
+  int64_t degree = 0;
+  if (llvm::none_of(known, [](StringAttr name) { return name == kDegree; }))
+    return success();
+  OptionalParseResult given = parser.parseOptionalInteger(degree);
+  if (!given.has_value())
+    return success();
+  if (failed(*given))
+    return failure();
+  result.addAttribute(kDegree, parser.getBuilder().getI64IntegerAttr(degree));
+  return success();
+}
+
 ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &result,
                                            OperandKinds kinds) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
+  if (parseOptionalDegree(parser, result))
+    return failure();
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOperandList(operands) || parseOptionalAttributes(parser, result))
     return failure();
@@ -313,9 +332,14 @@ void polyattn::printStateView(OpAsmPrinter &printer, Operation *op) {
 }
 
 void polyattn::printFeatureOp(OpAsmPrinter &printer, Operation *op) {
+  auto degree = op->getAttrOfType<IntegerAttr>(kDegree);
+  if (degree)
+    printer << " " << degree.getInt();
   if (op->getNumOperands())
     printer << " " << op->getOperands();
-  printOptionalAttributes(printer, op->getAttrs());
+  SmallVector<NamedAttribute> others = llvm::filter_to_vector(
+      op->getAttrs(), [](NamedAttribute one) { return one.getName() != kDegree; });
+  printOptionalAttributes(printer, others);
   if (op->getNumOperands()) {
     printer << " : ";
     printFeatureTypes(printer, op, op->getOperandTypes());

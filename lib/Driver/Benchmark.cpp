@@ -50,7 +50,9 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   // Between samples of another machine there is nothing for this processor to measure.
   result.dataSheet = executable.getDataSheet();
   auto measurePeak = [&] {
-    return result.dataSheet ? 0 : measurePeakFlops(call.threads, kPeakSeconds);
+    return result.dataSheet
+               ? 0
+               : measurePeakFlops(call.threads, kPeakSeconds, executable.vectorLanes());
   };
   std::vector<double> times, peaks, fractions;
   double spent = 0, before = measurePeak();
@@ -73,6 +75,7 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   result.p10 = percentile(times, 0.1);
   result.p90 = percentile(times, 0.9);
   if (!result.dataSheet) {
+    result.peakInstructions = peakInstructionSet(executable.vectorLanes());
     result.peak = percentile(peaks, 0.5);
     result.highestPeak = percentile(peaks, 1);
     result.fraction = percentile(fractions, 0.5);

@@ -15,11 +15,13 @@ struct Measurement {
   /// Seconds of one call: median, shortest, and the 10th and 90th percentile.
   double median = 0, best = 0, p10 = 0, p90 = 0;
   int64_t samples = 0, callsPerSample = 0;
-  /// What stands for the four numbers below, which are 0 then, where the peak is not measured.
+  /// What stands for the five values below, which are empty then, where the peak is not measured.
   std::optional<DataSheet> dataSheet;
   /// Operations per second of pure multiply-adds on the same threads, measured in turn with
   /// the calls: median and highest.
   double peak = 0, highestPeak = 0;
+  /// The vectors that the peak is of: `avx512`, `avx2` or `generic`.
+  std::string peakInstructions;
   /// The median of each sample's share of the peak measured around it; and the fastest call's
   /// share of the highest peak.
   double fraction = 0, bestFraction = 0;

@@ -18,7 +18,10 @@ namespace {
 
 class CPUExecutable : public Executable {
 public:
-  explicit CPUExecutable(std::unique_ptr<CompiledKernel> kernel) : kernel(std::move(kernel)) {}
+  CPUExecutable(std::unique_ptr<CompiledKernel> kernel, int64_t lanes)
+      : kernel(std::move(kernel)), lanes(lanes) {}
+
+  int64_t vectorLanes() const override { return lanes; }
 
   Error run(const Call &call) override {
     SmallVector<polyattn_tensor> tensors;
@@ -31,6 +34,7 @@ public:
 
 private:
   std::unique_ptr<CompiledKernel> kernel;
+  int64_t lanes;
 };
 
 class CPUTarget : public polyattn::Target {
@@ -52,7 +56,8 @@ public:
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();
-    return std::make_unique<CPUExecutable>(std::move(*kernel));
+    return std::make_unique<CPUExecutable>(std::move(*kernel),
+                                           cantFail(findMachine(machine)).vectorWidth);
   }
 
 private:

@@ -59,12 +59,12 @@ struct PeakLoop {
   double (*run)();
 };
 
-PeakLoop choosePeakLoop() {
+PeakLoop choosePeakLoop(int64_t lanes) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f"))
+  if (lanes >= 16 && __builtin_cpu_supports("avx512f"))
     return {"avx512", avx512Loop};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return {"avx2", avx2Loop};
 #endif
   return {"generic", genericLoop};
@@ -72,11 +72,13 @@ PeakLoop choosePeakLoop() {
 
 } // namespace
 
-const char *polyattn::driver::peakInstructionSet() { return choosePeakLoop().name; }
+const char *polyattn::driver::peakInstructionSet(int64_t lanes) {
+  return choosePeakLoop(lanes).name;
+}
 
-double polyattn::driver::measurePeakFlops(int threads, double seconds) {
+double polyattn::driver::measurePeakFlops(int threads, double seconds, int64_t lanes) {
   using Clock = std::chrono::steady_clock;
-  const PeakLoop loop = choosePeakLoop();
+  const PeakLoop loop = choosePeakLoop(lanes);
   std::atomic<int> waiting{threads};
   std::vector<double> rates(threads);
   auto work = [&](int thread) {

@@ -7,14 +7,17 @@
 #ifndef POLYATTN_LIB_DRIVER_PEAKFLOPS_H
 #define POLYATTN_LIB_DRIVER_PEAKFLOPS_H
 
+#include <cstdint>
+
 namespace polyattn::driver {
 
-/// f32 operations per second of a loop of independent multiply-adds in registers, with the
-/// widest vectors that the machine has, on so many threads at once, for about so long.
-double measurePeakFlops(int threads, double seconds);
+/// f32 operations per second of a loop of independent multiply-adds in registers, with the widest
+/// vectors that the machine has, of at most `lanes` f32, on so many threads at once, for about so
+/// long.
+double measurePeakFlops(int threads, double seconds, int64_t lanes);
 
 /// `avx512`, `avx2` or `generic`: the vectors that measurePeakFlops uses.
-const char *peakInstructionSet();
+const char *peakInstructionSet(int64_t lanes);
 
 } // namespace polyattn::driver
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
-#include "PeakFlops.h"
 
 using namespace llvm;
 using namespace polyattn;
@@ -29,7 +28,7 @@ static void addPeak(json::Object &object, const RunReport &report) {
   object["fraction_of_peak"] = measured(m.fraction);
   object["fraction_of_peak_best"] = measured(m.bestFraction);
   if (!m.dataSheet) {
-    object["peak_instruction_set"] = peakInstructionSet();
+    object["peak_instruction_set"] = m.peakInstructions;
     return;
   }
   object["device"] = m.dataSheet->device;
@@ -105,8 +104,9 @@ static std::string formatRate(const RunReport &report) {
            << " of the data sheet of " << m.dataSheet->chip << "; this is " << m.dataSheet->device
            << "\n";
   else
-    stream << format("%.1f%% of the peak of %.4g Gflop/s (best call: %.1f%%)\n", m.fraction * 100,
-                     m.peak / 1e9, m.bestFraction * 100);
+    stream << format("%.1f%% of the peak of %.4g Gflop/s (best call: %.1f%%), ", m.fraction * 100,
+                     m.peak / 1e9, m.bestFraction * 100)
+           << m.peakInstructions << "\n";
   return text;
 }
 

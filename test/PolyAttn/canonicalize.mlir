@@ -19,7 +19,7 @@ polyattn.feature_map @identities(%x: [4]) {
 // CHECK-LABEL: @structure
 // CHECK:         hadamard {{%.*}} : sym 2 [4]
 polyattn.feature_map @structure(%x: [4]) {
-  %a = power %x {degree = 2, symmetric} : [4]
+  %a = power 2 %x {symmetric} : [4]
   %b = hadamard %a : sym 2 [4]
   yield %b : [10]
 }

@@ -6,9 +6,9 @@
 // 1 + s + s^2/2 + s^3/6 + s^4/24, the fourth Taylor polynomial of the exponential.
 polyattn.feature_map @taylor_4(%x: [4]) {
   %one = constant {value = 1.0, width = 1}
-  %x2 = power %x {degree = 2, symmetric} : [4]
-  %x3 = power %x {degree = 3, symmetric} : [4]
-  %x4 = power %x {degree = 4, symmetric} : [4]
+  %x2 = power 2 %x {symmetric} : [4]
+  %x3 = power 3 %x {symmetric} : [4]
+  %x4 = power 4 %x {symmetric} : [4]
   %c2 = scale %x2 {factor = 0.70710678118654757} : sym 2 [4]
   %c3 = scale %x3 {factor = 0.40824829046386307} : sym 3 [4]
   %c4 = scale %x4 {factor = 0.20412414523193154} : sym 4 [4]
@@ -68,7 +68,7 @@ polyattn.attention @applied(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 polyattn.feature_map @taylor_of_sum(%x: [4], %y: [2]) {
   %s = concat %x, %y : [4], [2]
   %one = constant {value = 1.0, width = 1}
-  %ss = power %s {degree = 2, symmetric} : [4] + [2]
+  %ss = power 2 %s {symmetric} : [4] + [2]
   %half = scale %ss {factor = 0.70710678118654757} : sym 2 ([4] + [2])
   %phi = concat %one, %s, %half : [1], [4] + [2], sym 2 ([4] + [2])
   yield %phi : [1] + ([4] + [2]) + sym 2 ([4] + [2])
@@ -78,10 +78,10 @@ polyattn.feature_map @taylor_of_sum(%x: [4], %y: [2]) {
 polyattn.feature_map @taylor_of_product(%x: [4], %y: [2]) {
   %s = tensor %x, %y : [4], [2]
   %one = constant {value = 1.0, width = 1}
-  %ss = power %s {degree = 2, symmetric} : [4] x [2]
+  %ss = power 2 %s {symmetric} : [4] x [2]
   %half = scale %ss {factor = 0.70710678118654757} : sym 2 ([4] x [2])
   %sum = concat %one, %s, %half : [1], [4] x [2], sym 2 ([4] x [2])
-  %yy = power %y {degree = 2} : [2]
+  %yy = power 2 %y : [2]
   %phi = tensor %sum, %yy : [1] + [4] x [2] + sym 2 ([4] x [2]), pow 2 [2]
   yield %phi : ([1] + [4] x [2] + sym 2 ([4] x [2])) x pow 2 [2]
 }

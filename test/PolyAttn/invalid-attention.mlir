@@ -461,8 +461,8 @@ polyattn.attention @attend_c4(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, 
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 2, symmetric} : [4]
-  %bb = power %b {degree = 2, symmetric} : [4]
+  %aa = power 2 %a {symmetric} : [4]
+  %bb = power 2 %b {symmetric} : [4]
   // expected-error@+1 {{C4: the local scores have degree 2, the scores degree 1}}
   %o = attend query %a key %b value %c local %aa, %bb causal normalize <none> {block = 4} : [4],
     [4], [4], sym 2 [4], sym 2 [4]
@@ -504,8 +504,8 @@ polyattn.attention @attend_c5_odd(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf3
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 3, symmetric} : [4]
-  %bb = power %b {degree = 3, symmetric} : [4]
+  %aa = power 3 %a {symmetric} : [4]
+  %bb = power 3 %b {symmetric} : [4]
   // expected-error@+1 {{C5: the scores may be negative}}
   %o = attend query %aa key %bb value %c causal normalize <bias, bias = 1.0> : sym 3 [4], sym 3
     [4], [4]
@@ -533,7 +533,7 @@ polyattn.attention @attend_c5_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4x
 // 1 + s + s^2 / 5 is negative between its roots.
 polyattn.feature_map @taylor(%x: [4]) {
   %one = constant {value = 1.0, width = 1}
-  %xx = power %x {degree = 2, symmetric} : [4]
+  %xx = power 2 %x {symmetric} : [4]
   %half = scale %xx {factor = 0.44721359549995793} : sym 2 [4]
   %y = concat %one, %x, %half : [1], [4], sym 2 [4]
   yield %y : [1] + [4] + sym 2 [4]
@@ -714,8 +714,8 @@ polyattn.attention @attend_c9_final(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4x
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %wa = power %a {degree = 64} : [4]
-  %wb = power %b {degree = 64} : [4]
+  %wa = power 64 %a : [4]
+  %wb = power 64 %b : [4]
   // expected-error@+1 {{C9: a final state of 4611686018427387904 features is too large to hold}}
   %o:2 = attend query %wa key %wb value %c causal normalize <none> {final_state} : pow 64 [4],
     pow 64 [4], [4]
@@ -730,8 +730,8 @@ polyattn.attention @attend_c9_initial(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %wa = power %a {degree = 64} : [4]
-  %wb = power %b {degree = 64} : [4]
+  %wa = power 64 %a : [4]
+  %wb = power 64 %b : [4]
   // expected-error@+1 {{C9: a state of 4611686018427387904 features is too large to hold}}
   %o = attend query %wa key %wb value %c initial %s causal normalize <none> : pow 64 [4], pow 64
     [4], [4], tensor<?x?x4x4xf32>
@@ -746,8 +746,8 @@ polyattn.attention @attend_c9_abs(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf3
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 3, symmetric, abs} : [4]
-  %bb = power %b {degree = 3, symmetric, abs} : [4]
+  %aa = power 3 %a {symmetric, abs} : [4]
+  %bb = power 3 %b {symmetric, abs} : [4]
   // expected-error@+1 {{C9: an odd power of |score| has no features and so no state}}
   %o:2 = attend query %aa key %bb value %c causal normalize <none> {final_state} : sym 3 [4], sym
     3 [4], [4]
@@ -1329,7 +1329,7 @@ polyattn.attention @attend_c20_row_max(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?
 
 polyattn.attention @attend_c20_absolute(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  %p = power %a {degree = 3 : i64, abs} : [4]
+  %p = power 3 %a {abs} : [4]
   // expected-error@+1 {{C20: an odd power of |score| has no features that decay}}
   %o = attend query %p key %p value %a decay %g causal normalize <none> : pow 3 [4], pow 3 [4], [4], tensor<?x?x?x64xf32>
   return %o : [4]

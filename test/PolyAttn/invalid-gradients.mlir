@@ -7,8 +7,8 @@ polyattn.attention @attend_backward_c1_structures(%q: tensor<?x?x?x4xf32>, %v: t
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C1: query and key have different structures}}
   %r:3 = attend_backward query %xx leaves (%x) key %t leaves (%x) value %c gradient %c full
     : sym 2 [4], [4], pow 2 [4], [4], [2], [2]
@@ -22,8 +22,8 @@ polyattn.attention @attend_backward_c1_width(%q: tensor<?x?x?x4xf32>, %v: tensor
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C1: expected a gradient as wide as the value, 2}}
   %r:3 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %x full
     : [4], [4], [4], [4], [2], [4]
@@ -37,8 +37,8 @@ polyattn.attention @attend_backward_c1_denominator(%q: tensor<?x?x?x4xf32>, %v: 
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C1: expected one number as gradient of the denominator}}
   %r:3 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c, %c full
     : [4], [4], [4], [4], [2], [2], [2]
@@ -52,8 +52,8 @@ polyattn.attention @attend_backward_c2(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C2: expected the leaves of}}
   %r:2 = attend_backward query %xx leaves () key %xx leaves (%x) value %c gradient %c full
     : sym 2 [4], sym 2 [4], [4], [2], [2]
@@ -67,8 +67,8 @@ polyattn.attention @attend_backward_c2_structure(%q: tensor<?x?x?x4xf32>, %v: te
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C2: expected the leaves of}}
   %r:3 = attend_backward query %xx leaves (%xx) key %xx leaves (%x) value %c gradient %c full
     : sym 2 [4], sym 2 [4], sym 2 [4], [4], [2], [2]
@@ -82,8 +82,8 @@ polyattn.attention @attend_backward_c3(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C3: local vectors have equal structures, the mask causal or anticausal and a block}}
   %r:5 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c
       local_query %x leaves (%x) local_key %x leaves (%x) gradient %c causal
@@ -98,8 +98,8 @@ polyattn.attention @attend_backward_c4(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C4: a decay needs a mask with an order}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g full
     : [4], [4], [4], [4], [2], [2], tensor<?x?x?xf32>
@@ -113,8 +113,8 @@ polyattn.attention @attend_backward_c4_shape(%q: tensor<?x?x?x4xf32>, %v: tensor
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C4: a decay is tensor<?x?x?xf32>}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g causal
     : [4], [4], [4], [4], [2], [2], tensor<?x?x4xf32>
@@ -128,8 +128,8 @@ polyattn.attention @attend_backward_c4_features(%q: tensor<?x?x?x4xf32>, %v: ten
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C4: a decay of each feature has no gradient yet}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g causal
     : [4], [4], [4], [4], [2], [2], tensor<?x?x?x4xf32>
@@ -143,8 +143,8 @@ polyattn.attention @attend_backward_c5_mask(%q: tensor<?x?x?x4xf32>, %v: tensor<
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C5: states need the mask causal or anticausal}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c initial %s full
     : [4], [4], [4], [4], [2], [2], tensor<?x?x4x2xf32>
@@ -158,8 +158,8 @@ polyattn.attention @attend_backward_c5_shape(%q: tensor<?x?x?x4xf32>, %v: tensor
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C5: expected states tensor<?x?x4x2xf32>}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c initial %s causal
     : [4], [4], [4], [4], [2], [2], tensor<?x?x4x3xf32>
@@ -173,8 +173,8 @@ polyattn.attention @attend_backward_c5_normalizer(%q: tensor<?x?x?x4xf32>, %v: t
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C5: an initial normalizer is given where, and only where}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c, %n initial %s causal
     : [4], [4], [4], [4], [2], [2], [1], tensor<?x?x4x2xf32>
@@ -188,8 +188,8 @@ polyattn.attention @attend_backward_c5_final(%q: tensor<?x?x?x4xf32>, %v: tensor
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C5: a final normalizer has a gradient only where the denominator has one}}
   %r:3 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c
       final_normalizer_gradient %s causal
@@ -204,8 +204,8 @@ polyattn.attention @weight_gradient_c2(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C2: expected vectors of one width, got 4 and 2}}
   %w = weight_gradient (%x, %c), (%c, %c) : ([4], [2]), ([2], [2])
   return %x : [4]
@@ -218,8 +218,8 @@ polyattn.attention @weight_gradient_weights(%q: tensor<?x?x?x4xf32>, %v: tensor<
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{operands are feature vectors}}
   %dw = weight_gradient %x : 4
   return %x : [4]
@@ -232,8 +232,8 @@ polyattn.attention @attend_c15(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C15: rows that are divided by nothing have no factors}}
   %o, %f = attend query %x key %x value %c causal normalize <none> {factors} : [4], [4], [2]
   return %x : [4]
@@ -246,8 +246,8 @@ polyattn.attention @attend_c15_row_max(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %n = sum %c : [2]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %t = power %x {degree = 2} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %t = power 2 %x : [4]
   // expected-error@+1 {{C15: }}
   %o, %f = attend query %x key %x value %c causal normalize <sum, eps = 1.0, eps_mode = row_max>
       {factors, signed_scores} : [4], [4], [2]

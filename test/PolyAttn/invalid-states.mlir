@@ -29,7 +29,7 @@ polyattn.attention @initial_under_full(%q: tensor<?x?x?x4xf32>, %i: tensor<?x?x4
 
 polyattn.attention @too_many_features(%q: tensor<?x?x?x512xf32>) -> (o: tensor<?x?x?x512xf32>) {
   %x = read %q : tensor<?x?x?x512xf32> -> [512]
-  %p = power %x {degree = 3, symmetric} : [512]
+  %p = power 3 %x {symmetric} : [512]
   // expected-error@+1 {{C3: a state has 1 to 16777216 features and values of 1 to 2147483647 elements, got 22500864 and 512}}
   %s = state key %p value %x causal : sym 3 [512], [512]
   return %x : [512]

@@ -238,3 +238,24 @@ polyattn.feature_map @unknown_op(%x: [4]) {
   %y = elu_plus_on %x : [4]
   return %y : [4]
 }
+
+// -----
+
+polyattn.feature_map @degree_twice(%x: [4]) {
+  // expected-error @below {{duplicate key 'degree'}}
+  %y = power 2 %x {degree = 2} : [4]
+}
+
+// -----
+
+polyattn.feature_map @degree_of_no_power(%x: [4]) {
+  // expected-error @below {{takes 1 operands, got 0}}
+  %y = relu 2 %x : [4]
+}
+
+// -----
+
+polyattn.feature_map @degree_beyond_range(%x: [4]) {
+  // expected-error @below {{integer value too large}}
+  %y = power 99999999999999999999 %x : [4]
+}

@@ -107,8 +107,8 @@ polyattn.attention @negative_scale(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
 polyattn.attention @negative_scale_of_square(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 2, symmetric} : [4]
-  %bb = power %b {degree = 2, symmetric} : [4]
+  %aa = power 2 %a {symmetric} : [4]
+  %bb = power 2 %b {symmetric} : [4]
   // expected-error@+1 {{C5: the scores may be negative}}
   %o = attend query %aa key %bb value %b causal normalize <bias, bias = 1.0> {score_scale = -0.5}
     : sym 2 [4], sym 2 [4], [4]
@@ -120,8 +120,8 @@ polyattn.attention @negative_scale_of_square(%q: tensor<?x?x?x4xf32>, %k: tensor
 polyattn.attention @abs_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 3, symmetric, abs} : [4]
-  %bb = power %b {degree = 3, symmetric} : [4]
+  %aa = power 3 %a {symmetric, abs} : [4]
+  %bb = power 3 %b {symmetric} : [4]
   // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %aa key %bb value %b causal normalize <none> : sym 3 [4], sym 3 [4], [4]
   return %o : [4]
@@ -132,10 +132,10 @@ polyattn.attention @abs_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
 polyattn.attention @abs_other_term(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 1, abs} : [4]
-  %pa = power %a {degree = 1} : [4]
-  %bb = power %b {degree = 1, abs} : [4]
-  %pb = power %b {degree = 1} : [4]
+  %aa = power 1 %a {abs} : [4]
+  %pa = power 1 %a : [4]
+  %bb = power 1 %b {abs} : [4]
+  %pb = power 1 %b : [4]
   %s = concat %aa, %pa : pow 1 [4], pow 1 [4]
   %t = concat %pb, %bb : pow 1 [4], pow 1 [4]
   // expected-error@+1 {{C14: query and key must take |score|, `exp_score` and `relative` at the same places}}
@@ -149,8 +149,8 @@ polyattn.attention @abs_other_term(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
 polyattn.attention @abs_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 1, abs} : [4]
-  %bb = power %b {degree = 1} : [4]
+  %aa = power 1 %a {abs} : [4]
+  %bb = power 1 %b : [4]
   // expected-error@+1 {{C14: local query and key must take |score|, `exp_score` and `relative` at the same places}}
   %o = attend query %bb key %bb value %b local %aa, %bb causal normalize <none> {block = 4}
     : pow 1 [4], pow 1 [4], [4], pow 1 [4], pow 1 [4]
@@ -160,7 +160,7 @@ polyattn.attention @abs_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) 
 // -----
 
 polyattn.feature_map @abs_below_tanh(%x: [4]) {
-  %p = power %x {degree = 3, symmetric, abs} : [4]
+  %p = power 3 %x {symmetric, abs} : [4]
   %s = scale %p {factor = 2.0} : sym 3 [4]
   // expected-error@+1 {{'polyattn.tanh' op C14: takes the features of an odd power of |score|, which has none}}
   %y = tanh %s : sym 3 [4]
@@ -170,7 +170,7 @@ polyattn.feature_map @abs_below_tanh(%x: [4]) {
 // -----
 
 polyattn.feature_map @abs(%x: [4]) {
-  %p = power %x {degree = 1, abs} : [4]
+  %p = power 1 %x {abs} : [4]
   yield %p : pow 1 [4]
 }
 polyattn.feature_map @id(%x: pow 1 [4]) {
@@ -191,7 +191,7 @@ polyattn.attention @abs_applied(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>
 polyattn.attention @abs_value(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
-  %p = power %b {degree = 1, abs} : [4]
+  %p = power 1 %b {abs} : [4]
   // expected-error@+1 {{C14: takes the features of an odd power of |score|}}
   %o = attend query %a key %b value %p causal normalize <none> : [4], [4], pow 1 [4]
   return %o : [4]
@@ -203,7 +203,7 @@ polyattn.attention @abs_returned(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %o = attend query %a key %b value %b causal normalize <none> : [4], [4], [4]
-  %p = power %o {degree = 1, abs} : [4]
+  %p = power 1 %o {abs} : [4]
   // expected-error@+1 {{C14: takes the features of an odd power of |score|}}
   return %p : pow 1 [4]
 }

@@ -8,7 +8,7 @@ polyattn.feature_map @based(%x: [64], %w: 64x16) {
   %p = project %x, %w : [64], 64x16
   %h = scale %p {factor = 0.5} : [16]
   %one = constant {value = 1.0, width = 1}
-  %xx = power %h {degree = 2, symmetric} : [16]
+  %xx = power 2 %h {symmetric} : [16]
   %c = scale %xx {factor = 0.70710678118654757} : sym 2 [16]
   %phi = concat %one, %h, %c : [1], [16], sym 2 [16]
   yield %phi : [1] + [16] + sym 2 [16]
@@ -70,10 +70,10 @@ polyattn.attention @gradients(
   %c = read %v : tensor<?x?x?x2xbf16> -> [2]
   %dn = read %f : tensor<?x?x?x2xf32> -> [2]
   %dzn = sum %dn : [2]
-  %aa = power %a {degree = 2, symmetric} : [4]
-  %bb = power %b {degree = 2, symmetric} : [4]
-  %la = power %a {degree = 2} : [4]
-  %lb = power %b {degree = 2} : [4]
+  %aa = power 2 %a {symmetric} : [4]
+  %bb = power 2 %b {symmetric} : [4]
+  %la = power 2 %a : [4]
+  %lb = power 2 %b : [4]
   %da, %db, %dla, %dlb, %dc, %dg, %ds0, %dz0 = attend_backward
       query %aa leaves (%a) key %bb leaves (%b) value %c
       local_query %la leaves (%a) local_key %lb leaves (%b) gradient %dn, %dzn

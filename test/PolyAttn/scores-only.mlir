@@ -7,7 +7,7 @@ polyattn.feature_map @magnitude(%x: [64], %w1: 64x8, %w2: 64x12) {
   %a = project %x, %w1 : [64], 64x8
   %b = project %x, %w2 : [64], 64x12
   %ab = tensor %a, %b : [8], [12]
-  %phi = power %ab {degree = 1, abs} : [8] x [12]
+  %phi = power 1 %ab {abs} : [8] x [12]
   yield %phi : pow 1 ([8] x [12])
 }
 

@@ -161,9 +161,9 @@ polyattn.attention @selections<d = 8>(q, k, v: seq[d]) {
 // CHECK: relative %{{.*}} {beyond = last, log} : 8
 // CHECK: relative %{{.*}} {beyond = zero} : 8
 // CHECK: clamp_min %{{.*}} {value = 0.1
-// CHECK: power %{{.*}} {degree = 2, symmetric}
-// CHECK: power %{{.*}} {abs, block = 4, degree = 3, symmetric}
-// CHECK: power %{{.*}} {degree = 2} : [8]
+// CHECK: power 2 %{{.*}} {symmetric}
+// CHECK: power 3 %{{.*}} {abs, block = 4, symmetric}
+// CHECK: power 2 %{{.*}} : [8]
 // CHECK: triu %{{.*}} {weights = sqrt2} : [8], [8]
 // CHECK: project %{{.*}}, %{{.*}}, %{{.*}} : [8], 8x8, 8
 // CHECK: project %{{.*}} {transposed}

@@ -27,7 +27,7 @@ polyattn.attention @views(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>) -> (
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x2xf32> -> [2]
   %one = constant {value = 1.0, width = 1}
-  %xx = power %x {degree = 2, symmetric} : [4]
+  %xx = power 2 %x {symmetric} : [4]
   %c1 = concat %c, %one : [2], [1]
   %s = state key %xx value %c1 causal {last_apart} : sym 2 [4], [2] + [1]
   %rows = state_rows %s {first = 0 : i64, rows = 10 : i64} : !polyattn.state<10x3>

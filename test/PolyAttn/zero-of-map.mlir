@@ -14,8 +14,8 @@ polyattn.attention @local_alone(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %z = apply @none(%a) : [8] -> [1]
-  %aa = power %a {degree = 2, symmetric} : [8]
-  %bb = power %b {degree = 2, symmetric} : [8]
+  %aa = power 2 %a {symmetric} : [8]
+  %bb = power 2 %b {symmetric} : [8]
   %o = attend query %z key %z value %b local %aa, %bb causal normalize <none> {block = 4} : [1], [1], [8], sym 2 [8], sym 2 [8]
   return %o : [8]
 }

@@ -6,8 +6,8 @@
 
 // Both sides; 640 features for 528.
 // CHECK-LABEL: attention @scores
-// CHECK: %[[Q:.*]] = power %{{.*}} {block = 8, degree = 2, symmetric} : [32]
-// CHECK: %[[K:.*]] = power %{{.*}} {block = 8, degree = 2, symmetric} : [32]
+// CHECK: %[[Q:.*]] = power 2 %{{.*}} {block = 8, symmetric} : [32]
+// CHECK: %[[K:.*]] = power 2 %{{.*}} {block = 8, symmetric} : [32]
 // CHECK: attend query %[[Q]] key %[[K]]
 // CHECK-SAME: : sym 2 block 8 [32], sym 2 block 8 [32], [4]
 // 768 are too many.
@@ -19,8 +19,8 @@ polyattn.attention @scores(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>,
   %x = read %q : tensor<?x?x?x32xbf16> -> [32]
   %y = read %k : tensor<?x?x?x32xbf16> -> [32]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %phi_q = power %x {degree = 2, symmetric} : [32]
-  %phi_k = power %y {degree = 2, symmetric} : [32]
+  %phi_q = power 2 %x {symmetric} : [32]
+  %phi_k = power 2 %y {symmetric} : [32]
   %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 [32], sym 2 [32], [4]
@@ -29,7 +29,7 @@ polyattn.attention @scores(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>,
 
 // Through a scale; and smaller blocks for larger ones.
 // CHECK-LABEL: attention @scaled
-// CHECK: power %{{.*}} {block = 8, degree = 2, symmetric} : [32]
+// CHECK: power 2 %{{.*}} {block = 8, symmetric} : [32]
 // CHECK: scale %{{.*}} : sym 2 block 8 [32]
 // CHECK: sym 2 block 8 [32], sym 2 block 8 [32], [4]
 polyattn.attention @scaled(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>, %v: tensor<?x?x?x4xbf16>)
@@ -37,9 +37,9 @@ polyattn.attention @scaled(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>,
   %x = read %q : tensor<?x?x?x32xbf16> -> [32]
   %y = read %k : tensor<?x?x?x32xbf16> -> [32]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %h = power %x {block = 16, degree = 2, symmetric} : [32]
+  %h = power 2 %x {block = 16, symmetric} : [32]
   %phi_q = scale %h {factor = 0.5} : sym 2 block 16 [32]
-  %phi_k = power %y {block = 16, degree = 2, symmetric} : [32]
+  %phi_k = power 2 %y {block = 16, symmetric} : [32]
   %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 block 16 [32], sym 2 block 16 [32], [4]
@@ -55,8 +55,8 @@ polyattn.attention @state(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>, 
   %x = read %q : tensor<?x?x?x32xbf16> -> [32]
   %y = read %k : tensor<?x?x?x32xbf16> -> [32]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %phi_q = power %x {degree = 2, symmetric} : [32]
-  %phi_k = power %y {degree = 2, symmetric} : [32]
+  %phi_q = power 2 %x {symmetric} : [32]
+  %phi_k = power 2 %y {symmetric} : [32]
   %o:2 = attend query %phi_q key %phi_k value %values causal normalize <none>
       {final_state, grouping = #polyattn.grouping<block>}
     : sym 2 [32], sym 2 [32], [4]
@@ -70,8 +70,8 @@ polyattn.attention @few(%q: tensor<?x?x?x8xbf16>, %k: tensor<?x?x?x8xbf16>, %v: 
   %x = read %q : tensor<?x?x?x8xbf16> -> [8]
   %y = read %k : tensor<?x?x?x8xbf16> -> [8]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %phi_q = power %x {degree = 2, symmetric} : [8]
-  %phi_k = power %y {degree = 2, symmetric} : [8]
+  %phi_q = power 2 %x {symmetric} : [8]
+  %phi_k = power 2 %y {symmetric} : [8]
   %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 [8], sym 2 [8], [4]
@@ -85,8 +85,8 @@ polyattn.attention @cubes(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>, 
   %x = read %q : tensor<?x?x?x32xbf16> -> [32]
   %y = read %k : tensor<?x?x?x32xbf16> -> [32]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %phi_q = power %x {degree = 3, symmetric} : [32]
-  %phi_k = power %y {degree = 3, symmetric} : [32]
+  %phi_q = power 3 %x {symmetric} : [32]
+  %phi_k = power 3 %y {symmetric} : [32]
   %o = attend query %phi_q key %phi_k value %values causal normalize <none>
       {grouping = #polyattn.grouping<block>}
     : sym 3 [32], sym 3 [32], [4]
@@ -101,8 +101,8 @@ polyattn.attention @sixteen(%q: tensor<?x?x?x16xbf16>, %k: tensor<?x?x?x16xbf16>
   %x = read %q : tensor<?x?x?x16xbf16> -> [16]
   %y = read %k : tensor<?x?x?x16xbf16> -> [16]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %phi_q = power %x {degree = 2, symmetric} : [16]
-  %phi_k = power %y {degree = 2, symmetric} : [16]
+  %phi_q = power 2 %x {symmetric} : [16]
+  %phi_k = power 2 %y {symmetric} : [16]
   %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 [16], sym 2 [16], [4]
@@ -116,8 +116,8 @@ polyattn.attention @f32(%q: tensor<?x?x?x32xf32>, %k: tensor<?x?x?x32xf32>, %v: 
   %x = read %q : tensor<?x?x?x32xf32> -> [32]
   %y = read %k : tensor<?x?x?x32xf32> -> [32]
   %values = read %v : tensor<?x?x?x4xf32> -> [4]
-  %phi_q = power %x {degree = 2, symmetric} : [32]
-  %phi_k = power %y {degree = 2, symmetric} : [32]
+  %phi_q = power 2 %x {symmetric} : [32]
+  %phi_k = power 2 %y {symmetric} : [32]
   %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 [32], sym 2 [32], [4]

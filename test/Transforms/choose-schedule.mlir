@@ -27,7 +27,7 @@ polyattn.attention @plain(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>)
 // CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 1409>
 polyattn.attention @cube(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
-  %p = power %x {degree = 3, symmetric} : [16]
+  %p = power 3 %x {symmetric} : [16]
   %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
   return %o : [16]
 }
@@ -38,7 +38,7 @@ polyattn.attention @cube(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
 polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
     -> (o: tensor<?x?x?x16xf32>, s: tensor<?x?x816x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
-  %p = power %x {degree = 3, symmetric} : [16]
+  %p = power 3 %x {symmetric} : [16]
   %o:2 = attend query %p key %p value %x causal normalize <none> {final_state}
     : sym 3 [16], sym 3 [16], [16]
   return %o#0, %o#1 : [16], tensor<?x?x816x16xf32>
@@ -52,8 +52,8 @@ polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
 // CORES: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = 64, quadratic_below = [[#]]>
 polyattn.attention @beside_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
-  %p = power %x {degree = 3, symmetric} : [16]
-  %e = power %x {degree = 3} : [16]
+  %p = power 3 %x {symmetric} : [16]
+  %e = power 3 %x : [16]
   %o = attend query %p key %p value %x local %e, %e causal normalize <none> {block = 64}
     : sym 3 [16], sym 3 [16], [16], pow 3 [16], pow 3 [16]
   return %o : [16]
@@ -65,8 +65,8 @@ polyattn.attention @beside_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x1
 // CORES: #polyattn.schedule<form = state,
 polyattn.attention @beside_long_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
-  %p = power %x {degree = 3, symmetric} : [16]
-  %e = power %x {degree = 3} : [16]
+  %p = power 3 %x {symmetric} : [16]
+  %e = power 3 %x : [16]
   %o = attend query %p key %p value %x local %e, %e causal normalize <none> {block = 1024}
     : sym 3 [16], sym 3 [16], [16], pow 3 [16], pow 3 [16]
   return %o : [16]
@@ -83,7 +83,7 @@ polyattn.attention @far_keys(%q: tensor<?x?x?x16xf32>, %w: tensor<16x2048xf32>, 
   %h = project %x, %a : [16], 16x2048
   %r = relu %h : [2048]
   %y = project %r, %b : [2048], 2048x16
-  %p = power %y {degree = 3, symmetric} : [16]
+  %p = power 3 %y {symmetric} : [16]
   %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
   return %o : [16]
 }
@@ -95,7 +95,7 @@ polyattn.attention @carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x48xf32>) 
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %y = read %v : tensor<?x?x?x48xf32> -> [48]
   %one = constant {value = 1.0, width = 1}
-  %xx = power %x {degree = 2, symmetric} : [16]
+  %xx = power 2 %x {symmetric} : [16]
   %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
   %o = attend query %p key %p value %y causal normalize <none>
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [48]
@@ -108,7 +108,7 @@ polyattn.attention @not_carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x64xf3
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %y = read %v : tensor<?x?x?x64xf32> -> [64]
   %one = constant {value = 1.0, width = 1}
-  %xx = power %x {degree = 2, symmetric} : [16]
+  %xx = power 2 %x {symmetric} : [16]
   %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
   %o = attend query %p key %p value %y causal normalize <none>
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
@@ -121,7 +121,7 @@ polyattn.attention @not_carried_bf16(%q: tensor<?x?x?x16xbf16>, %v: tensor<?x?x?
   %x = read %q : tensor<?x?x?x16xbf16> -> [16]
   %y = read %v : tensor<?x?x?x64xbf16> -> [64]
   %one = constant {value = 1.0, width = 1}
-  %xx = power %x {degree = 2, symmetric} : [16]
+  %xx = power 2 %x {symmetric} : [16]
   %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
   %o = attend query %p key %p value %y causal normalize <none>
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
@@ -136,7 +136,7 @@ polyattn.attention @not_carried_bf16(%q: tensor<?x?x?x16xbf16>, %v: tensor<?x?x?
 // CHECK: #polyattn.schedule<form = {{state|both}},
 polyattn.attention @far_state(%q: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
   %x = read %q : tensor<?x?x?x64xbf16> -> [64]
-  %p = power %x {degree = 2, symmetric} : [64]
+  %p = power 2 %x {symmetric} : [64]
   %o = attend query %p key %p value %x causal normalize <sum, eps = 1.0e-6> : sym 2 [64], sym 2 [64], [64]
   return %o : [64]
 }
@@ -147,7 +147,7 @@ polyattn.attention @far_state(%q: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64x
 polyattn.attention @far_state_given(%q: tensor<?x?x?x64xf32>, %s: tensor<?x?x2080x64xf32>)
     -> (o: tensor<?x?x?x64xf32>, f: tensor<?x?x2080x64xf32>) {
   %x = read %q : tensor<?x?x?x64xf32> -> [64]
-  %p = power %x {degree = 2, symmetric} : [64]
+  %p = power 2 %x {symmetric} : [64]
   %o:2 = attend query %p key %p value %x initial %s causal normalize <none> {final_state}
     : sym 2 [64], sym 2 [64], [64], tensor<?x?x2080x64xf32>
   return %o#0, %o#1 : [64], tensor<?x?x2080x64xf32>
@@ -159,7 +159,7 @@ polyattn.attention @far_state_given(%q: tensor<?x?x?x64xf32>, %s: tensor<?x?x208
 polyattn.attention @far_state_packed(%q: tensor<?x?x?x64xbf16>, %offsets: tensor<?xi32>)
     -> (o: tensor<?x?x?x64xbf16>) packed %offsets {
   %x = read %q : tensor<?x?x?x64xbf16> -> [64]
-  %p = power %x {degree = 2, symmetric} : [64]
+  %p = power 2 %x {symmetric} : [64]
   %o = attend query %p key %p value %x causal normalize <none> : sym 2 [64], sym 2 [64], [64]
   return %o : [64]
 }
@@ -170,8 +170,8 @@ polyattn.attention @far_state_full(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x6
     -> (o: tensor<?x?x?x64xbf16>) {
   %x = read %q : tensor<?x?x?x64xbf16> -> [64]
   %y = read %k : tensor<?x?x?x64xbf16> -> [64]
-  %p = power %x {degree = 2, symmetric} : [64]
-  %r = power %y {degree = 2, symmetric} : [64]
+  %p = power 2 %x {symmetric} : [64]
+  %r = power 2 %y {symmetric} : [64]
   %o = attend query %p key %r value %y full normalize <none> : sym 2 [64], sym 2 [64], [64]
   return %o : [64]
 }
@@ -200,7 +200,7 @@ polyattn.attention @inaccurate(%q: tensor<?x?x?x3xf32>, %v: tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x3xf32> -> [3]
   %y = read %v : tensor<?x?x?x4xf32> -> [4]
-  %p = power %x {degree = 30, symmetric} : [3]
+  %p = power 30 %x {symmetric} : [3]
   %o = attend query %p key %p value %y causal normalize <none> : sym 30 [3], sym 30 [3], [4]
   return %o : [4]
 }
@@ -210,7 +210,7 @@ polyattn.attention @inaccurate(%q: tensor<?x?x?x3xf32>, %v: tensor<?x?x?x4xf32>)
 // CHECK: #polyattn.schedule<form = quadratic,
 polyattn.attention @huge(%q: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf32>) {
   %x = read %q : tensor<?x?x?x64xf32> -> [64]
-  %p = power %x {degree = 8, symmetric} : [64]
+  %p = power 8 %x {symmetric} : [64]
   %o = attend query %p key %p value %x causal normalize <none> : sym 8 [64], sym 8 [64], [64]
   return %o : [64]
 }
@@ -237,8 +237,8 @@ polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
 polyattn.attention @few_keys_of_full_mask(%q: tensor<?x?x?x5xf32>, %k: tensor<?x?x?x5xf32>) -> (o: tensor<?x?x?x5xf32>) {
   %x = read %q : tensor<?x?x?x5xf32> -> [5]
   %y = read %k : tensor<?x?x?x5xf32> -> [5]
-  %px = power %x {degree = 8, symmetric} : [5]
-  %py = power %y {degree = 8, symmetric} : [5]
+  %px = power 8 %x {symmetric} : [5]
+  %py = power 8 %y {symmetric} : [5]
   %o = attend query %px key %py value %y full normalize <none> : sym 8 [5], sym 8 [5], [5]
   return %o : [5]
 }

@@ -18,7 +18,7 @@ polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>) -> (
 polyattn.attention @two(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %z: tensor<?x?x4xf32>, %state: tensor<?xi64>)
     -> (o: tensor<?x?x?x4xf32>, final_normalizer: tensor<?x?x4xf32>) first_position %state {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 2, symmetric} : [4]
+  %aa = power 2 %a {symmetric} : [4]
   %e = exp %a : [4]
   %o:3 = attend query %e key %e value %a initial %s initial_normalizer %z causal normalize <sum, eps = 0.0> {final_state}
     : [4], [4], [4], tensor<?x?x4x4xf32>, tensor<?x?x4xf32>

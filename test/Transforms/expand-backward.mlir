@@ -72,8 +72,8 @@ polyattn.attention @causal(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g:
 // CHECK-LABEL: polyattn.attention @power
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[Y:%.*]] = read %k
-// CHECK:         [[XX:%.*]] = power [[X]]
-// CHECK:         [[YY:%.*]] = power [[Y]]
+// CHECK:         [[XX:%.*]] = power {{[0-9]+}} [[X]]
+// CHECK:         [[YY:%.*]] = power {{[0-9]+}} [[Y]]
 // CHECK:         [[RX:%.*]] = tensor [[X]], [[Y]]
 // CHECK:         [[ROWS:%.*]] = scale [[RX]] {factor = 2.0
 // CHECK:         [[COLUMNS:%.*]] = tensor [[Y]], [[X]]
@@ -85,8 +85,8 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
     -> (d_x: tensor<?x?x?x4xf32>, d_y: tensor<?x?x?x4xf32>, d_z: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %y = read %k : tensor<?x?x?x4xf32> -> [4]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %yy = power %y {degree = 2, symmetric} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %yy = power 2 %y {symmetric} : [4]
   %r:3 = attend_backward query %xx leaves (%x) key %yy leaves (%y) value %x gradient %y causal
     : sym 2 [4], [4], sym 2 [4], [4], [4], [4]
   return %r#0, %r#1, %r#2 : [4], [4], [4]

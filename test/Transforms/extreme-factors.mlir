@@ -94,7 +94,7 @@ polyattn.attention @elu_plus_one(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
 // Powers, of which the factor's power is lost; sums, one term of which is; score_scale.
 // CHECK-LABEL: @powers_sums_scales
 // CHECK:         scale {{.*}} {factor = 0.25}
-// CHECK:         power {{.*}} {degree = 64
+// CHECK:         power 64 {{.*}}
 // CHECK:         attend {{.*}} : {{.*}} 64 [4]
 // CHECK:         concat
 // CHECK:         attend {{.*}} : [4] + [4], [4] + [4], [4]
@@ -105,8 +105,8 @@ polyattn.attention @powers_sums_scales(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?
   %y = read %k : tensor<?x?x?x4xf32> -> [4]
   %a = scale %x {factor = 0.25} : [4]
   %b = scale %y {factor = 0.25} : [4]
-  %a64 = power %a {degree = 64, symmetric} : [4]
-  %b64 = power %b {degree = 64, symmetric} : [4]
+  %a64 = power 64 %a {symmetric} : [4]
+  %b64 = power 64 %b {symmetric} : [4]
   %o = attend query %a64 key %b64 value %y causal normalize <none> : sym 64 [4], sym 64 [4], [4]
   %e = scale %x {factor = 1.0e200} : [4]
   %f = scale %y {factor = 1.0e200} : [4]

@@ -69,9 +69,9 @@ polyattn.feature_map @through_products(%x: [4], %y: [4]) {
 // CHECK:         scale {{%.*}} {factor = 24.0} : pow 3 [4] x sym 2 [4]
 polyattn.feature_map @through_powers(%x: [4]) {
   %a = scale %x {factor = 2.0} : [4]
-  %b = power %a {degree = 3} : [4]
+  %b = power 3 %a : [4]
   %c = scale %x {factor = -1.0} : [4]
-  %d = power %c {degree = 2, symmetric} : [4]
+  %d = power 2 %c {symmetric} : [4]
   %e = scale %d {factor = 3.0} : sym 2 [4]
   %f = tensor %b, %e : pow 3 [4], sym 2 [4]
   yield %f : pow 3 [4] x sym 2 [4]

@@ -27,7 +27,7 @@ polyattn.attention @sum(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>, %u: tensor
   %r = relative %c {beyond = zero} : 8
   %s = relative %d {beyond = zero} : 12
   %x = concat %r, %s : [1], [1]
-  %xx = power %x {degree = 2, symmetric} : [1] + [1]
+  %xx = power 2 %x {symmetric} : [1] + [1]
   %o = attend query %xx key %xx value %a causal normalize <none> : sym 2 ([1] + [1]), sym 2 ([1] + [1]), [4]
   %y = concat %r, %a : [1], [4]
   %p = attend query %y key %y value %a causal normalize <none> : [1] + [4], [1] + [4], [4]

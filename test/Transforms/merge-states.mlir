@@ -92,7 +92,7 @@ polyattn.attention @squares(%k: tensor<?x?x?x4xf32>, %c: tensor<?x?x?x2xf32>, %n
   %o = attend query %features key %features value %x anticausal normalize <none> {schedule = #polyattn.schedule<
       form = state, diagonal = scores, block = 16, feature_block = 10, quadratic_below = 0, contracted = true>}
     : [4] x ([2] + [1]), [4] x ([2] + [1]), [4]
-  %xx = power %x {degree = 2, symmetric} : [4]
+  %xx = power 2 %x {symmetric} : [4]
   %all = concat %x, %xx : [4], sym 2 [4]
   %p = attend query %all key %all value %y anticausal normalize <none> {schedule = #polyattn.schedule<
       form = state, diagonal = scores, block = 16, feature_block = 14, quadratic_below = 0>}

@@ -55,7 +55,7 @@ polyattn.attention @quadratic(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32
 // The products of two elements of k stand for the features k x c and the values k, times the numbers on them.
 // CHECK-LABEL: @contracted
 // CHECK: %[[C:.*]] = concat
-// CHECK: %[[PAIRS:.*]] = power %[[K:.*]] {degree = 2, symmetric} : [4]
+// CHECK: %[[PAIRS:.*]] = power 2 %[[K:.*]] {symmetric} : [4]
 // CHECK: %[[S:.*]] = state key %[[PAIRS]] value %[[C]] causal {last_apart} : sym 2 [4], [2] + [1]
 // CHECK: %[[U:.*]] = unfold_pairs %[[S]] : !polyattn.state<10x3>
 // CHECK: %[[SCALED:.*]] = scale_state %[[U]] {factor = 1.5} : !polyattn.state<12x4>

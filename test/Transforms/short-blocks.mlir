@@ -70,7 +70,7 @@ polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
 // CHECK: form = both, {{.*}}short_blocks = [64]>
 polyattn.attention @both_forms(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
-  %p = power %x {degree = 3, symmetric} : [16]
+  %p = power 3 %x {symmetric} : [16]
   %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
   return %o : [16]
 }

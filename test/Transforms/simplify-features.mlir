@@ -4,8 +4,8 @@
 // CHECK-LABEL: polyattn.attention @documented
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[Y:%.*]] = read %k
-// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2, symmetric} : [16]
-// CHECK-NEXT:    [[YY:%.*]] = power [[Y]] {degree = 2, symmetric} : [16]
+// CHECK:         [[XX:%.*]] = power 2 [[X]] {symmetric} : [16]
+// CHECK-NEXT:    [[YY:%.*]] = power 2 [[Y]] {symmetric} : [16]
 // CHECK-NEXT:    attend query [[XX]] key [[YY]] {{.*}} {score_scale = 0.0625} : sym 2 [16], sym 2 [16], [32]
 polyattn.attention @documented(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
                                %v: tensor<?x?x?x32xf32>) -> (o: tensor<?x?x?x32xf32>) {
@@ -28,8 +28,8 @@ polyattn.attention @documented(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[W:%.*]] = read %w
 // CHECK:         [[P:%.*]] = project [[X]], [[W]]
-// CHECK:         [[X3:%.*]] = power [[X]] {degree = 3, symmetric}
-// CHECK-NEXT:    [[P2:%.*]] = power [[P]] {degree = 2, symmetric}
+// CHECK:         [[X3:%.*]] = power 3 [[X]] {symmetric}
+// CHECK-NEXT:    [[P2:%.*]] = power 2 [[P]] {symmetric}
 // CHECK-NEXT:    [[PHI:%.*]] = tensor [[X3]], [[P2]] : sym 3 [4], sym 2 [3]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @powers(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
@@ -38,7 +38,7 @@ polyattn.attention @powers(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
   %theta = read %w : tensor<4x3xf32> -> 4x3
   %p = project %x, %theta : [4], 4x3
   %xp = tensor %x, %p : [4], [3]
-  %xpxp = power %xp {degree = 2} : [4] x [3]
+  %xpxp = power 2 %xp : [4] x [3]
   %phi = tensor %xpxp, %x : pow 2 ([4] x [3]), [4]
   %o = attend query %phi key %phi value %x causal normalize <none>
     : pow 2 ([4] x [3]) x [4], pow 2 ([4] x [3]) x [4], [4]
@@ -48,12 +48,12 @@ polyattn.attention @powers(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
 // -----
 
 // CHECK-LABEL: polyattn.attention @nested_power
-// CHECK:         [[PHI:%.*]] = power {{%.*}} {degree = 6, symmetric} : [4]
+// CHECK:         [[PHI:%.*]] = power 6 {{%.*}} {symmetric} : [4]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @nested_power(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %phi = power %xx {degree = 3} : sym 2 [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %phi = power 3 %xx : sym 2 [4]
   %o = attend query %phi key %phi value %x causal normalize <none>
     : pow 3 sym 2 [4], pow 3 sym 2 [4], [4]
   return %o : [4]
@@ -63,11 +63,11 @@ polyattn.attention @nested_power(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4x
 
 // A block that was asked for stays.
 // CHECK-LABEL: polyattn.attention @blocked
-// CHECK:         [[PHI:%.*]] = power {{%.*}} {block = 2, degree = 2, symmetric} : [4]
+// CHECK:         [[PHI:%.*]] = power 2 {{%.*}} {block = 2, symmetric} : [4]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  %phi = power %x {degree = 2, symmetric, block = 2} : [4]
+  %phi = power 2 %x {symmetric, block = 2} : [4]
   %o = attend query %phi key %phi value %x causal normalize <none>
     : sym 2 block 2 [4], sym 2 block 2 [4], [4]
   return %o : [4]
@@ -79,7 +79,7 @@ polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 // CHECK-LABEL: polyattn.attention @based
 // CHECK:         [[V:%.*]] = read %v
 // CHECK:         [[ONE:%.*]] = constant {value = 1.0, width = 1}
-// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2, symmetric} : [4]
+// CHECK:         [[XX:%.*]] = power 2 [[X:%.*]] {symmetric} : [4]
 // CHECK-NEXT:    [[H:%.*]] = scale [[X]] {factor = 0.25} : [4]
 // CHECK-NEXT:    [[HH:%.*]] = scale [[XX]] {factor = 0.03125{{[0-9]*}}} : sym 2 [4]
 // CHECK-NEXT:    [[Q:%.*]] = concat [[ONE]], [[H]], [[HH]] : [1], [4], sym 2 [4]
@@ -111,7 +111,7 @@ polyattn.attention @based(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.0}
 polyattn.attention @concat(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  %xx = power %x {degree = 2, symmetric} : [4]
+  %xx = power 2 %x {symmetric} : [4]
   %zero = scale %xx {factor = 0.0} : sym 2 [4]
   %ones = constant {value = 1.0, width = 2}
   %inner = concat %x, %zero : [4], sym 2 [4]
@@ -126,7 +126,7 @@ polyattn.attention @concat(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) 
 // Local vectors have another factor: neither goes to the scale.
 // CHECK-LABEL: polyattn.attention @local
 // CHECK:         [[X:%.*]] = read %q
-// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2, symmetric}
+// CHECK:         [[XX:%.*]] = power 2 [[X]] {symmetric}
 // CHECK:         [[Q:%.*]] = scale {{%.*}} {factor = 4.0} : [3]
 // CHECK:         [[L:%.*]] = scale [[XX]] {factor = 81.0} : sym 2 [4]
 // CHECK:         attend query [[Q]] key [[K:%.*]] value [[X]] local [[L]], [[XX]]
@@ -139,7 +139,7 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
   %pp = hadamard %p, %p : [3], [3]
   %phi = scale %pp {factor = 2.0} : [3]
   %y = scale %x {factor = 3.0} : [4]
-  %exact = power %y {degree = 2} : [4]
+  %exact = power 2 %y : [4]
   %o = attend query %phi key %phi value %x local %exact, %exact causal
     normalize <bias, bias = 1.0> {block = 4} : [3], [3], [4], pow 2 [4], pow 2 [4]
   return %o : [4]
@@ -167,12 +167,12 @@ polyattn.attention @state(%q: tensor<?x?x?x4xf32>)
 
 // |s|^3 is no product of scores; its factor is.
 // CHECK-LABEL: polyattn.attention @absolute
-// CHECK:         power {{%.*}} {abs, degree = 3, symmetric} : [4]
+// CHECK:         power 3 {{%.*}} {abs, symmetric} : [4]
 // CHECK:         {score_scale = 64.0}
 polyattn.attention @absolute(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %h = scale %x {factor = -2.0} : [4]
-  %phi = power %h {degree = 3, abs} : [4]
+  %phi = power 3 %h {abs} : [4]
   %o = attend query %phi key %phi value %x causal normalize <none> : pow 3 [4], pow 3 [4], [4]
   return %o : [4]
 }
@@ -246,7 +246,7 @@ polyattn.attention @project_shared(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>,
 // CHECK-LABEL: polyattn.attention @equal_terms
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[P:%.*]] = project
-// CHECK-DAG:     [[XX:%.*]] = power [[X]] {degree = 2, symmetric}
+// CHECK-DAG:     [[XX:%.*]] = power 2 [[X]] {symmetric}
 // CHECK-DAG:     [[XP:%.*]] = tensor [[X]], [[P]]
 // CHECK:         [[PHI:%.*]] = concat [[XX]], [[XP]] : sym 2 [4], [4] x [3]
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.0}
@@ -257,7 +257,7 @@ polyattn.attention @equal_terms(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
   %p = project %x, %theta : [4], 4x3
   %a = tensor %x, %x : [4], [4]
   %b = tensor %x, %p : [4], [3]
-  %c = power %x {degree = 2, symmetric} : [4]
+  %c = power 2 %x {symmetric} : [4]
   %d = tensor %p, %x : [3], [4]
   %phi = concat %a, %b, %c, %d : [4] x [4], [4] x [3], sym 2 [4], [3] x [4]
   %o = attend query %phi key %phi value %x causal normalize <none>
@@ -271,7 +271,7 @@ polyattn.attention @equal_terms(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
 // The factors of a product are sums that are equal up to the order of their terms.
 // CHECK-LABEL: polyattn.attention @equal_sums
 // CHECK:         [[S:%.*]] = concat {{.*}} : [4], [3]
-// CHECK-NEXT:    [[PHI:%.*]] = power [[S]] {degree = 2, symmetric}
+// CHECK-NEXT:    [[PHI:%.*]] = power 2 [[S]] {symmetric}
 // CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
 polyattn.attention @equal_sums(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
@@ -345,7 +345,7 @@ polyattn.attention @scheduled(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf
 // CHECK:         [[X:%.*]] = read %q
 // CHECK:         [[Y:%.*]] = read %r
 // CHECK:         [[S:%.*]] = concat [[X]], [[Y]] : [4], [2]
-// CHECK:         [[SS:%.*]] = power [[S]] {degree = 2, symmetric} : [4] + [2]
+// CHECK:         [[SS:%.*]] = power 2 [[S]] {symmetric} : [4] + [2]
 // CHECK:         attend {{.*}} normalize <sum, eps = 0.0> : [1] + ([4] + [2]) + sym 2 ([4] + [2]),
 // CHECK:         attend {{.*}} : [4] + [2] + [1], [4] + [2] + [1], [4]
 polyattn.attention @polynomial_of_sum(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x2xf32>)

@@ -15,6 +15,7 @@
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Reference/Array.h"
 #include "llvm/Support/JSON.h"
+#include <limits>
 
 namespace polyattn {
 
@@ -52,6 +53,9 @@ public:
   virtual llvm::json::Object getFindings(double flops) const { return {}; }
   /// For machines other than this processor, whose peak is measured.
   virtual std::optional<DataSheet> getDataSheet() const { return std::nullopt; }
+  /// Lanes of f32 in the widest vectors that the code may use, which the measured peak is of. A
+  /// large number where it may use all of this processor's.
+  virtual int64_t vectorLanes() const { return std::numeric_limits<int64_t>::max(); }
   /// Lines on what the last run has found out beside its results.
   virtual void printFindings(llvm::raw_ostream &stream) const {}
 };

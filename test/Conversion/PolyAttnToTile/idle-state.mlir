@@ -61,9 +61,9 @@ polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x8xf32>, %w:
   %weight = read %w : tensor<16x4xf32> -> 16x4
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %p = project %x, %weight : [16], 16x4
-  %phi = power %p {degree = 2, symmetric} : [4]
+  %phi = power 2 %p {symmetric} : [4]
   %y = read %v : tensor<?x?x?x8xf32> -> [8]
-  %exact = power %x {degree = 2, symmetric} : [16]
+  %exact = power 2 %x {symmetric} : [16]
   %o = attend query %phi key %phi value %y local %exact, %exact causal normalize <none>
       {block = 32, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 10, quadratic_below = 0>}
     : sym 2 [4], sym 2 [4], [8], sym 2 [16], sym 2 [16]

@@ -22,10 +22,10 @@ polyattn.attention @cut(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>, %v: 
   %weight = read %w : tensor<64x8xf32> -> 64x8
   %x = read %q : tensor<?x?x?x64xf32> -> [64]
   %p = project %x, %weight : [64], 64x8
-  %phi_q = power %p {degree = 2, symmetric} : [8]
+  %phi_q = power 2 %p {symmetric} : [8]
   %y = read %k : tensor<?x?x?x64xf32> -> [64]
   %r = project %y, %weight : [64], 64x8
-  %phi_k = power %r {degree = 2, symmetric} : [8]
+  %phi_k = power 2 %r {symmetric} : [8]
   %values = read %v : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %phi_q key %phi_k value %values causal normalize <none> {schedule = #polyattn.schedule<form = state,
       diagonal = scores, block = 16, feature_block = 8, quadratic_below = 0>} : sym 2 [8], sym 2 [8], [16]

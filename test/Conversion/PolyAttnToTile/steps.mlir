@@ -50,8 +50,8 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 2, symmetric} : [4]
-  %bb = power %b {degree = 2, symmetric} : [4]
+  %aa = power 2 %a {symmetric} : [4]
+  %bb = power 2 %b {symmetric} : [4]
   %o:2 = attend query %aa key %bb value %c initial %state causal normalize <none>
       {final_state, grouping = #polyattn.grouping<block>, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 10, quadratic_below = 0>}
     : sym 2 [4], sym 2 [4], [4], tensor<?x?x10x4xf32>

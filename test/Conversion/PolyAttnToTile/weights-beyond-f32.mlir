@@ -13,8 +13,8 @@ polyattn.attention @given(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
   %y = read %v : tensor<?x?x?x8xf32> -> [8]
   %sq = scale %xq {factor = 1.0e+30} : [4]
   %sk = scale %xk {factor = 1.0e-30} : [4]
-  %pq = power %sq {degree = 2} : [4]
-  %pk = power %sk {degree = 2} : [4]
+  %pq = power 2 %sq : [4]
+  %pk = power 2 %sk : [4]
   %o = attend query %pq key %pk value %y initial %s causal normalize <none>
     : pow 2 [4], pow 2 [4], [8], tensor<?x?x16x8xf32>
   return %o : [8]

@@ -23,7 +23,7 @@ def defined(name, type):
     if power := re.fullmatch(r"sym (\d+) \[(\d+)\]", type):
         return (
             f"  {name}_base = polyattn.constant {{value = 1.0, width = {power[2]}}}\n"
-            f"  {name} = polyattn.power {name}_base {{degree = {power[1]}, symmetric}} : [{power[2]}]\n"
+            f"  {name} = polyattn.power {power[1]} {name}_base {{symmetric}} : [{power[2]}]\n"
         )
     if state := re.fullmatch(r"!polyattn\.state<(\d+) ?x ?(\d+)>", type):
         vectors = "".join(defined(f"{name}_{one}", f"[{width}]") for one, width in zip("kv", state.groups()))

@@ -34,7 +34,7 @@ def wide(width):
 
 
 def power_norm():
-    return spec("  %f = power %x {degree = 20, symmetric} : [8]\n"
+    return spec("  %f = power 20 %x {symmetric} : [8]\n"
                 "  %g = tensor %f, %f : sym 20 [8], sym 20 [8]\n"
                 "  %n = squared_norm %g : sym 20 [8] x sym 20 [8]\n")
 

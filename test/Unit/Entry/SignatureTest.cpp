@@ -169,7 +169,7 @@ TEST_F(SignatureTest, ErrorsNameArgumentExpectedAndGot) {
 TEST_F(SignatureTest, Facts) {
   std::string text = R"(
     polyattn.feature_map @phi(%x: [4]) {
-      %y = power %x {degree = 2, symmetric} : [4]
+      %y = power 2 %x {symmetric} : [4]
       yield %y : sym 2 [4]
     }
     polyattn.attention @a(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf16>,

@@ -216,14 +216,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"identity", kProject, "[3]", "causal normalize <none>", ""},
         Case{"full", kProject, "[3]", "full normalize <none, reduce = mean>", ""},
-        Case{"symmetric", "%y = power %x {degree = 2, symmetric} : [4]", "sym 2 [4]", kBias, ""},
-        Case{"tspow", "%y = power %x {degree = 2, symmetric, block = 2} : [4]", "sym 2 block 2 [4]",
-             kBias, ""},
+        Case{"symmetric", "%y = power 2 %x {symmetric} : [4]", "sym 2 [4]", kBias, ""},
+        Case{"tspow", "%y = power 2 %x {symmetric, block = 2} : [4]", "sym 2 block 2 [4]", kBias,
+             ""},
         Case{"tensor", "%p = project %x, %w : [4], 4x3\n%y = tensor %x, %p, %x : [4], [3], [4]",
              "[4] x [3] x [4]", "causal normalize <none>", ""},
         Case{"based",
              "%one = constant {value = 1.0, width = 1}\n%h = scale %x {factor = 0.5} : [4]\n"
-             "%xx = power %h {degree = 2} : [4]\n%c = scale %xx {factor = 0.7} : pow 2 [4]\n"
+             "%xx = power 2 %h : [4]\n%c = scale %xx {factor = 0.7} : pow 2 [4]\n"
              "%y = concat %one, %h, %c : [1], [4], pow 2 [4]",
              "[1] + [4] + pow 2 [4]", "causal normalize <sum, eps = 1.0e-6> {signed_scores}", ""},
         Case{"decay", "%y = elu_plus_one %x : [4]", "[4]",

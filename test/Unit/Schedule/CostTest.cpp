@@ -63,8 +63,8 @@ polyattn.attention @gradients(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>
   %key = tensor %a, %dn : [16], [64]
   %dk = attend query %query key %key value %a anticausal normalize <none> {of_keys}
     : [16] x [64], [16] x [64], [16]
-  %bb = power %b {degree = 2, symmetric} : [16]
-  %aa = power %a {degree = 2, symmetric} : [16]
+  %bb = power 2 %b {symmetric} : [16]
+  %aa = power 2 %a {symmetric} : [16]
   %dv = attend query %bb key %aa value %dn anticausal normalize <none> {of_keys}
     : sym 2 [16], sym 2 [16], [64]
   %dw = weight_gradient (%a, %dn) : ([16], [64])
@@ -144,7 +144,7 @@ TEST_F(CostTest, OneBlockNeedsNoState) {
 }
 
 TEST_F(CostTest, PowersCountSymmetrically) {
-  AttentionOp attention = parse("%y = power %x {degree = 2} : [16]", "pow 2 [16]");
+  AttentionOp attention = parse("%y = power 2 %x : [16]", "pow 2 [16]");
   AttendOp attend = *attention.getBody().getOps<AttendOp>().begin();
   EXPECT_EQ(cheapestWidth(attend.getKey()), 136);
   // A tensor product with itself is a power, too; with a constant it is BASED's 1 + 16 + 136.
@@ -159,14 +159,14 @@ TEST_F(CostTest, PowersCountSymmetrically) {
 
 TEST_F(CostTest, SharedLeavesAndProductsCountOnce) {
   // The score of 1 + s + s^2 / 2 is one inner product of 16 numbers.
-  AttentionOp attention = parse(
-      "%one = constant {value = 1.0, width = 1}\n%xx = power %x {degree = 2, symmetric} : [16]\n"
-      "%y = concat %one, %x, %xx : [1], [16], sym 2 [16]",
-      "[1] + [16] + sym 2 [16]");
+  AttentionOp attention =
+      parse("%one = constant {value = 1.0, width = 1}\n%xx = power 2 %x {symmetric} : [16]\n"
+            "%y = concat %one, %x, %xx : [1], [16], sym 2 [16]",
+            "[1] + [16] + sym 2 [16]");
   EXPECT_EQ(forwardCost(attention, {1, 64, 64, 1, 1}).pairs, 64.0 * 65 / 2 * (2 * 16 + 2 * 64));
   // So is the score of a polynomial of a polynomial, whose inner products are formed once, too.
   attention =
-      parse("%a = power %x {degree = 2, symmetric} : [16]\n"
+      parse("%a = power 2 %x {symmetric} : [16]\n"
             "%b = concat %x, %a : [16], sym 2 [16]\n%c = tensor %x, %b : [16], [16] + sym 2 [16]\n"
             "%y = concat %b, %c : [16] + sym 2 [16], [16] x ([16] + sym 2 [16])",
             "([16] + sym 2 [16]) + ([16] x ([16] + sym 2 [16]))");
@@ -176,7 +176,7 @@ TEST_F(CostTest, SharedLeavesAndProductsCountOnce) {
 }
 
 TEST_F(CostTest, HugeFeaturesAreQuadratic) {
-  AttentionOp attention = parse("%y = power %x {degree = 16, symmetric} : [16]", "sym 16 [16]");
+  AttentionOp attention = parse("%y = power 16 %x {symmetric} : [16]", "sym 16 [16]");
   ForwardCost cost = forwardCost(attention, {1, 100000, 100000, 1, 1});
   EXPECT_TRUE(cost.quadratic);
   EXPECT_EQ(cost.pairs, 100000.0 * 100001 / 2 * 160);

@@ -77,13 +77,13 @@ INSTANTIATE_TEST_SUITE_P(
                        "%t = select %x {indices = array<i64: 0, 1, 3>} : [6]\n"
                        "%c = tensor %h, %t : [2], [3]\n%y = tanh %c : [2] x [3]"},
         Rule{"symmetric_power", "%t = select %x {indices = array<i64: 0, 1, 3>} : [6]\n"
-                                "%c = power %t {degree = 2, symmetric} : [3]\n"
+                                "%c = power 2 %t {symmetric} : [3]\n"
                                 "%s = scale %c {factor = 0.5} : sym 2 [3]\n"
                                 "%y = tanh %s : sym 2 [3]"},
         Rule{"tensor_power", "%t = select %x {indices = array<i64: 0, 3>} : [6]\n"
-                             "%c = power %t {degree = 3} : [2]\n%s = tanh %c : pow 3 [2]\n"
+                             "%c = power 3 %t : [2]\n%s = tanh %c : pow 3 [2]\n"
                              "%y = select %s {indices = array<i64: 0, 1, 2, 3, 5, 7>} : [8]"},
-        Rule{"block_power", "%c = power %x {degree = 2, symmetric, block = 3} : [6]\n"
+        Rule{"block_power", "%c = power 2 %x {symmetric, block = 3} : [6]\n"
                             "%s = tanh %c : sym 2 block 3 [6]\n"
                             "%y = select %s {indices = array<i64: 0, 4, 10, 13, 20, 26>} : [27]"},
         Rule{"triu", "%t = select %x {indices = array<i64: 0, 1, 3>} : [6]\n"
@@ -174,7 +174,7 @@ TEST_P(Attends, AgreeWithTheOracle) {
       std::string(c.arguments) + ") -> (o: tensor<?x?x?x2xf32>" + c.results +
       ") {\n%x = read %q : tensor<?x?x?x3xf32> -> [3]\n%y = read %k : tensor<?x?x?x3xf32> -> [3]\n"
       "%one = constant {value = 1.5, width = 1}\n"
-      "%a2 = power %x {degree = 2, symmetric} : [3]\n%b2 = power %y {degree = 2, symmetric} : [3]\n"
+      "%a2 = power 2 %x {symmetric} : [3]\n%b2 = power 2 %y {symmetric} : [3]\n"
       "%as = scale %a2 {factor = 0.5} : sym 2 [3]\n"
       "%a = concat %one, %x, %as : [1], [3], sym 2 [3]\n"
       "%b = concat %one, %y, %b2 : [1], [3], sym 2 [3]\n"

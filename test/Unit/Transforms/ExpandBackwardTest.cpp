@@ -76,13 +76,13 @@ const char *kPlain = "%e = exp %x : [3]\n%twice = scale %x {factor = 2.0} : [3]\
                      "%b = concat %y, %other, %y : [3], [1] + [3], [3]";
 const char *kPlainType = "[3] + ([1] + [3]) + [3]";
 
-const char *kBased = "%xx = power %x {degree = 2, symmetric} : [3]\n"
-                     "%yy = power %y {degree = 2, symmetric} : [3]\n"
+const char *kBased = "%xx = power 2 %x {symmetric} : [3]\n"
+                     "%yy = power 2 %y {symmetric} : [3]\n"
                      "%half = scale %xx {factor = 0.5} : sym 2 [3]\n"
                      "%a = concat %one, %x, %half : [1], [3], sym 2 [3]\n"
                      "%b = concat %one, %y, %yy : [1], [3], sym 2 [3]";
-const char *kLocalBased = "%xx = power %x {degree = 2, symmetric} : [3]\n"
-                          "%yy = power %y {degree = 2, symmetric} : [3]\n"
+const char *kLocalBased = "%xx = power 2 %x {symmetric} : [3]\n"
+                          "%yy = power 2 %y {symmetric} : [3]\n"
                           "%a = concat %one, %x, %xx : [1], [3], sym 2 [3]\n"
                           "%b = concat %one, %y, %yy : [1], [3], sym 2 [3]\n"
                           "%ex = exp %x : [3]\n%lx = tensor %ex, %x : [3], [3]\n"
@@ -117,24 +117,24 @@ INSTANTIATE_TEST_SUITE_P(
              "causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}", kBasedType},
         Case{"products", kProducts, "causal normalize <none>", "[3] x [3] x [3]"},
         Case{"of_itself",
-             "%a = power %x {degree = 3} : [3]\n%b = scale %a {factor = 2.0} : pow 3 "
+             "%a = power 3 %x : [3]\n%b = scale %a {factor = 2.0} : pow 3 "
              "[3]",
              "causal normalize <none>", "pow 3 [3]"},
         Case{"nested",
              "%xx = concat %one, %x : [1], [3]\n%yy = concat %one, %y : [1], [3]\n"
-             "%a = power %xx {degree = 4, symmetric} : [1] + [3]\n"
-             "%b = power %yy {degree = 4, symmetric} : [1] + [3]",
+             "%a = power 4 %xx {symmetric} : [1] + [3]\n"
+             "%b = power 4 %yy {symmetric} : [1] + [3]",
              "full normalize <sum, eps = 0.1>", "sym 4 ([1] + [3])"},
         Case{"odd_magnitude",
-             "%s = scale %x {factor = -2.0} : [3]\n%a = power %s {degree = 3, abs} : [3]\n"
-             "%b = power %y {degree = 3, abs} : [3]",
+             "%s = scale %x {factor = -2.0} : [3]\n%a = power 3 %s {abs} : [3]\n"
+             "%b = power 3 %y {abs} : [3]",
              "causal normalize <sum, eps = 0.1>", "pow 3 [3]"},
         Case{"local", kLocalBased, "local %lx, %ly causal normalize <none> {block = 3}", kBasedType,
              ", [3] x [3], [3] x [3]"},
         Case{"local_of_products",
              "%a = tensor %x, %x : [3], [3]\n%b = tensor %y, %y : [3], [3]\n"
-             "%lx = power %x {degree = 2, symmetric} : [3]\n%ey = exp %y : [3]\n"
-             "%ly = power %ey {degree = 2, symmetric} : [3]",
+             "%lx = power 2 %x {symmetric} : [3]\n%ey = exp %y : [3]\n"
+             "%ly = power 2 %ey {symmetric} : [3]",
              "local %lx, %ly causal normalize <sum, eps = 0.1> {signed_scores, block = 3,"
              " decay_factors = array<f64: 0.5, 0.9>}",
              "[3] x [3]", ", sym 2 [3], sym 2 [3]"},

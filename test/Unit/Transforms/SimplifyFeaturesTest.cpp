@@ -97,7 +97,7 @@ TEST_P(Rewrites, KeepTheResults) {
       "polyattn.feature_map @phi(%x: [4], %w: 4x3, %u: 3x4) {\n" + std::string(GetParam().map) +
       "\nyield %y : " + structure +
       "\n}\npolyattn.feature_map @exact(%x: [4]) {\n%s = scale %x {factor = 0.7} : [4]\n"
-      "%y = power %s {degree = 2} : [4]\nyield %y : pow 2 [4]\n}\n"
+      "%y = power 2 %s : [4]\nyield %y : pow 2 [4]\n}\n"
       "polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,"
       " %v: tensor<?x?x?x5xf32>, %w: tensor<4x3xf32>, %u: tensor<3x4xf32>)"
       " -> (o: tensor<?x?x?x5xf32>) {\n"
@@ -145,42 +145,38 @@ INSTANTIATE_TEST_SUITE_P(
              "causal normalize <bias, bias = 1.0> {decay_factors = array<f64: 0.5, 0.9>}"},
         Case{"local_other_factor", kSquare, "[4] x [4]",
              "causal normalize <bias, bias = 1.0> {block = 4}"},
-        Case{"local_same_factor",
-             "%h = scale %x {factor = 0.7} : [4]\n%y = power %h {degree = 2} : [4]", "pow 2 [4]",
-             "causal normalize <bias, bias = 1.0> {block = 4, score_scale = 0.3}"},
-        Case{"tensor_power", "%y = power %x {degree = 3} : [4]", "pow 3 [4]", kNone},
-        Case{"nested_power",
-             "%z = power %x {degree = 2, symmetric} : [4]\n%y = power %z {degree = 2} : sym 2 [4]",
+        Case{"local_same_factor", "%h = scale %x {factor = 0.7} : [4]\n%y = power 2 %h : [4]",
+             "pow 2 [4]", "causal normalize <bias, bias = 1.0> {block = 4, score_scale = 0.3}"},
+        Case{"tensor_power", "%y = power 3 %x : [4]", "pow 3 [4]", kNone},
+        Case{"nested_power", "%z = power 2 %x {symmetric} : [4]\n%y = power 2 %z : sym 2 [4]",
              "pow 2 sym 2 [4]", kBias},
         Case{"degree_beyond_the_largest",
              "%p = select %x {indices = array<i64: 0>} : [4]\n%s = scale %p {factor = 0.1} : [1]\n"
-             "%z = power %s {degree = 10} : [1]\n%t = power %z {degree = 8} : pow 10 [1]\n"
+             "%z = power 10 %s : [1]\n%t = power 8 %z : pow 10 [1]\n"
              "%y = tensor %t, %z : pow 8 pow 10 [1], pow 10 [1]",
              "pow 8 pow 10 [1] x pow 10 [1]", kBias},
         Case{"power_of_tensor",
              "%p = project %x, %w : [4], 4x3\n%t = tensor %x, %p : [4], [3]\n"
-             "%y = power %t {degree = 2} : [4] x [3]",
+             "%y = power 2 %t : [4] x [3]",
              "pow 2 ([4] x [3])", kBias},
         Case{"tensor_of_powers",
-             "%p = power %x {degree = 2, symmetric, block = 2} : [4]\n%s = scale %p {factor = -2.0}"
+             "%p = power 2 %x {symmetric, block = 2} : [4]\n%s = scale %p {factor = -2.0}"
              " : sym 2 block 2 [4]\n%y = tensor %x, %s : [4], sym 2 block 2 [4]",
              "[4] x sym 2 block 2 [4]", kNone},
         Case{"constant_in_tensor",
              "%c = constant {value = -3.0, width = 2}\n%y = tensor %x, %c : [4], [2]", "[4] x [2]",
              kNone},
-        Case{"only_constants",
-             "%c = constant {value = -3.0, width = 2}\n%y = power %c {degree = 2} : [2]",
+        Case{"only_constants", "%c = constant {value = -3.0, width = 2}\n%y = power 2 %c : [2]",
              "pow 2 [2]", kBias},
-        Case{"absolute",
-             "%h = scale %x {factor = -2.0} : [4]\n%y = power %h {degree = 3, abs} : [4]",
+        Case{"absolute", "%h = scale %x {factor = -2.0} : [4]\n%y = power 3 %h {abs} : [4]",
              "pow 3 [4]", "causal normalize <bias, bias = 1.0>"},
-        Case{"even_absolute", "%y = power %x {degree = 2, abs} : [4]", "pow 2 [4]", kBias},
+        Case{"even_absolute", "%y = power 2 %x {abs} : [4]", "pow 2 [4]", kBias},
         Case{"based", kBased, kBasedType, kBias}, Case{"based_signed", kBased, kBasedType, kSigned},
         Case{"based_local", kBased, kBasedType,
              "causal normalize <sum, eps = 1.0e-3> {signed_scores, block = 4}"},
         Case{"power_of_concat",
              "%one = constant {value = 1.0, width = 1}\n%c = concat %one, %x : [1], [4]\n"
-             "%y = power %c {degree = 2} : [1] + [4]",
+             "%y = power 2 %c : [1] + [4]",
              "pow 2 ([1] + [4])", kBias},
         Case{"nested_concat",
              "%z = scale %x {factor = 0.0} : [4]\n%c = constant {value = 2.0, width = 3}\n"
@@ -189,11 +185,11 @@ INSTANTIATE_TEST_SUITE_P(
              "%y = concat %j, %x, %c : [4] + [3] + [4], [4], [3]",
              "([4] + [3] + [4]) + [4] + [3]", kSigned},
         Case{"zero_of_highest_degree",
-             "%t = power %x {degree = 2} : [4]\n%z = scale %t {factor = 0.0} : pow 2 [4]\n"
+             "%t = power 2 %x : [4]\n%z = scale %t {factor = 0.0} : pow 2 [4]\n"
              "%y = concat %x, %z : [4], pow 2 [4]",
              "[4] + pow 2 [4]", kNone},
         Case{"zero_of_local_degree",
-             "%t = power %x {degree = 2} : [4]\n%z = scale %t {factor = 0.0} : pow 2 [4]\n"
+             "%t = power 2 %x : [4]\n%z = scale %t {factor = 0.0} : pow 2 [4]\n"
              "%y = concat %x, %z : [4], pow 2 [4]",
              "[4] + pow 2 [4]", "causal normalize <none> {block = 4}"},
         Case{"linear_ops",
@@ -210,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
              "[3]", kNone},
         Case{"equal_terms",
              "%p = project %x, %w : [4], 4x3\n%a = tensor %x, %x : [4], [4]\n"
-             "%b = tensor %x, %p : [4], [3]\n%c = power %x {degree = 2, symmetric} : [4]\n"
+             "%b = tensor %x, %p : [4], [3]\n%c = power 2 %x {symmetric} : [4]\n"
              "%d = tensor %p, %x : [3], [4]\n"
              "%y = concat %a, %b, %c, %d : [4] x [4], [4] x [3], sym 2 [4], [3] x [4]",
              "[4] x [4] + [4] x [3] + sym 2 [4] + [3] x [4]", kSigned},

@@ -20,8 +20,8 @@ polyattn.attention @power(
   %a = project %x, %weight : [8], 8x8
   %b = project %y, %weight : [8], 8x8
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %aa = power %a {degree = 2, symmetric} : [8]
-  %bb = power %b {degree = 2, symmetric} : [8]
+  %aa = power 2 %a {symmetric} : [8]
+  %bb = power 2 %b {symmetric} : [8]
   %o = attend query %aa key %bb value %c anticausal normalize <sum, eps = 1.0e-2>
       {score_scale = 0.125, grouping = #polyattn.grouping<block>} : sym 2 [8], sym 2 [8], [4]
   return %o : [4]
@@ -35,8 +35,8 @@ polyattn.attention @local(
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
   %a = elu_plus_one %x : [8]
   %b = elu_plus_one %y : [8]
-  %xx = power %x {degree = 2, symmetric} : [8]
-  %yy = power %y {degree = 2, symmetric} : [8]
+  %xx = power 2 %x {symmetric} : [8]
+  %yy = power 2 %y {symmetric} : [8]
   %o = attend query %a key %b value %c local %xx, %yy anticausal normalize <sum, eps = 1.0e-2>
       {block = 32, grouping = #polyattn.grouping<block>} : [8], [8], [4], sym 2 [8], sym 2 [8]
   return %o : [4]
@@ -77,8 +77,8 @@ polyattn.attention @query_gates(
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %a = power %x {degree = 2, symmetric} : [8]
-  %b = power %y {degree = 2, symmetric} : [8]
+  %a = power 2 %x {symmetric} : [8]
+  %b = power 2 %y {symmetric} : [8]
   %o = attend query %a key %b value %c decay %g anticausal normalize <sum, eps = 1.0e-2>
       {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
     : sym 2 [8], sym 2 [8], [4], tensor<?x?x?xf32>

@@ -6,8 +6,8 @@ polyattn.attention @squares(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
-  %pa = power %a {degree = 2, symmetric} : [8]
-  %pb = power %b {degree = 2, symmetric} : [8]
+  %pa = power 2 %a {symmetric} : [8]
+  %pb = power 2 %b {symmetric} : [8]
   %o = attend query %pa key %pb value %c causal normalize <bias, bias = 1.0>
       {grouping = #polyattn.grouping<block>} : sym 2 [8], sym 2 [8], [16]
   return %o : [16]
@@ -28,8 +28,8 @@ polyattn.attention @two(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: te
   %eb = elu_plus_one %b : [8]
   %o1 = attend query %ea key %eb value %c causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>} : [8], [8], [8]
-  %pa = power %a {degree = 2, symmetric} : [8]
-  %pb = power %b {degree = 2, symmetric} : [8]
+  %pa = power 2 %a {symmetric} : [8]
+  %pb = power 2 %b {symmetric} : [8]
   %o2 = attend query %pa key %pb value %c causal normalize <none>
       {grouping = #polyattn.grouping<block>} : sym 2 [8], sym 2 [8], [8]
   %o = concat %o1, %o2 : [8], [8]

@@ -32,8 +32,8 @@ polyattn.attention @products(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %y = read %k : tensor<?x?x?x4xf32> -> [4]
   %one = constant {value = 1.0, width = 1}
-  %xx = power %x {degree = 2, symmetric} : [4]
-  %yy = power %y {degree = 2, symmetric} : [4]
+  %xx = power 2 %x {symmetric} : [4]
+  %yy = power 2 %y {symmetric} : [4]
   %query = concat %one, %xx : [1], sym 2 [4]
   %key = concat %one, %yy : [1], sym 2 [4]
   %values = read %v : tensor<?x?x?x4xf32> -> [4]

@@ -23,8 +23,8 @@ polyattn.attention @powers(
     -> (o: tensor<?x?x?x16xf32>, final: tensor<?x?x36x16xf32>) {
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
-  %a = power %x {degree = 2, symmetric} : [8]
-  %b = power %y {degree = 2, symmetric} : [8]
+  %a = power 2 %x {symmetric} : [8]
+  %b = power 2 %y {symmetric} : [8]
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
   %o:2 = attend query %a key %b value %c decay %g initial %state
       causal normalize <none>

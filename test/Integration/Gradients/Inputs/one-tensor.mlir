@@ -22,7 +22,7 @@ polyattn.attention @shared_weight(
   %row = read %x : tensor<?x?x?x16xf32> -> [16]
   %a = read %w : tensor<?x16x8xf32> -> 16x8
   %p = project %row, %a : [16], 16x8
-  %phi = power %p {degree = 2} : [8]
+  %phi = power 2 %p : [8]
   %values = read %v : tensor<?x?x?x24xf32> -> [24]
   %o = attend query %phi key %phi value %values causal normalize <bias, bias = 1.0>
       {grouping = #polyattn.grouping<block>} : pow 2 [8], pow 2 [8], [24]

@@ -18,8 +18,8 @@ polyattn.attention @normalized(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf16
   %y = read %k : tensor<?x?x?x4xbf16> -> [4]
   %a = elu_plus_one %x : [4]
   %b = elu_plus_one %y : [4]
-  %aa = power %a {degree = 2, symmetric} : [4]
-  %bb = power %b {degree = 2, symmetric} : [4]
+  %aa = power 2 %a {symmetric} : [4]
+  %bb = power 2 %b {symmetric} : [4]
   %values = read %v : tensor<?x?x?x6xbf16> -> [6]
   %o:3 = attend query %aa key %bb value %values initial %state initial_normalizer %sums causal
       normalize <sum, eps = 1.0e-3> {final_state, grouping = #polyattn.grouping<block>}

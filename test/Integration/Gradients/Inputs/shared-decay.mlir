@@ -22,8 +22,8 @@ polyattn.attention @heads(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: 
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
   %z = read %v : tensor<?x?x?x6xf32> -> [6]
-  %xx = power %x {degree = 2, symmetric} : [8]
-  %yy = power %y {degree = 2, symmetric} : [8]
+  %xx = power 2 %x {symmetric} : [8]
+  %yy = power 2 %y {symmetric} : [8]
   %m = attend query %xx key %yy value %z decay %log_decay causal normalize <none> {score_scale = 0.1}
     : sym 2 [8], sym 2 [8], [6], tensor<?xf32>
   %n = attend query %x key %y value %z decay %log_decay anticausal normalize <none> {score_scale = 0.1}

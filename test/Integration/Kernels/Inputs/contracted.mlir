@@ -135,8 +135,8 @@ polyattn.attention @shared(%q: tensor<?x?x?x3xf32>, %k: tensor<?x?x?x3xf32>, %v:
     {grouping = #polyattn.grouping<block>, of_keys,
      schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0, contracted = true>}
     : [3] x ([5] + [1]), [3] x ([5] + [1]), [3]
-  %bb = power %b {degree = 2, symmetric} : [3]
-  %aa = power %a {degree = 2, symmetric} : [3]
+  %bb = power 2 %b {symmetric} : [3]
+  %aa = power 2 %a {symmetric} : [3]
   %dv = attend query %bb key %aa value %dn anticausal normalize <none>
     {grouping = #polyattn.grouping<block>, of_keys,
      schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0>}

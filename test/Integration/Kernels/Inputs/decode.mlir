@@ -38,8 +38,8 @@ polyattn.attention @gated(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: 
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x20xf32> -> [20]
-  %aa = power %a {degree = 2, symmetric} : [8]
-  %bb = power %b {degree = 2, symmetric} : [8]
+  %aa = power 2 %a {symmetric} : [8]
+  %bb = power 2 %b {symmetric} : [8]
   %o:3 = attend query %aa key %bb value %c decay %g initial %state initial_normalizer %norm
       causal normalize <sum, eps = 1.0e-6, reduce = mean>
       {final_state, gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<interleaved>}
@@ -84,10 +84,10 @@ polyattn.attention @powers(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v:
   %a = rope %x, %freqs {layout = #polyattn.rope_layout<half>, dims = 8, scale = 1.0, offset = 0.0} : [8], 4
   %b = rope %y, %freqs {layout = #polyattn.rope_layout<half>, dims = 8, scale = 1.0, offset = 0.0} : [8], 4
   %c = read %v : tensor<?x?x?x20xf32> -> [20]
-  %aa = power %a {degree = 4, symmetric} : [8]
-  %bb = power %b {degree = 4, symmetric} : [8]
-  %xx = power %x {degree = 2, symmetric} : [8]
-  %yy = power %y {degree = 2, symmetric} : [8]
+  %aa = power 4 %a {symmetric} : [8]
+  %bb = power 4 %b {symmetric} : [8]
+  %xx = power 2 %x {symmetric} : [8]
+  %yy = power 2 %y {symmetric} : [8]
   %phi_a = concat %xx, %aa : sym 2 [8], sym 4 [8]
   %phi_b = concat %yy, %bb : sym 2 [8], sym 4 [8]
   %o:3 = attend query %phi_a key %phi_b value %c initial %state initial_normalizer %norm
@@ -116,8 +116,8 @@ polyattn.attention @ragged(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %
   %a = read %q : tensor<?x?x?x24xf32> -> [24]
   %b = read %k : tensor<?x?x?x24xf32> -> [24]
   %c = read %v : tensor<?x?x?x20xf32> -> [20]
-  %aa = power %a {degree = 2, symmetric} : [24]
-  %bb = power %b {degree = 2, symmetric} : [24]
+  %aa = power 2 %a {symmetric} : [24]
+  %bb = power 2 %b {symmetric} : [24]
   %o = attend query %aa key %bb value %c causal normalize <sum, eps = 1.0e-6>
     : sym 2 [24], sym 2 [24], [20]
   return %o : [20]

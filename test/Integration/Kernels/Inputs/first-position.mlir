@@ -23,7 +23,7 @@ polyattn.feature_map @turned_square(%x: [12], %f: 4) {
   %h = scale %x {factor = 0.5} : [12]
   %y = rope %h, %f
     {layout = #polyattn.rope_layout<interleaved>, dims = 8, offset = 0.0, scale = 0.5} : [12], 4
-  %phi = power %y {degree = 2, symmetric} : [12]
+  %phi = power 2 %y {symmetric} : [12]
   yield %phi : sym 2 [12]
 }
 

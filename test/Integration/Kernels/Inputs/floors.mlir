@@ -50,8 +50,8 @@ polyattn.attention @local_floors(%q: tensor<?x?x?x6xf32>, %k: tensor<?x?x?x6xf32
   %a = read %q : tensor<?x?x?x6xf32> -> [6]
   %b = read %k : tensor<?x?x?x6xf32> -> [6]
   %c = read %v : tensor<?x?x?x5xf32> -> [5]
-  %aa = power %a {degree = 2, symmetric} : [6]
-  %bb = power %b {degree = 2, symmetric} : [6]
+  %aa = power 2 %a {symmetric} : [6]
+  %bb = power 2 %b {symmetric} : [6]
   %o = attend query %aa key %bb value %c local %aa, %bb
       causal normalize <bias, bias = 1.0, min_denom = 40.0>
       {block = 32, grouping = #polyattn.grouping<block>} : sym 2 [6], sym 2 [6], [5], sym 2 [6], sym 2 [6]

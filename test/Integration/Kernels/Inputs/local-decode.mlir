@@ -6,12 +6,12 @@ polyattn.attention @local_grouped(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf3
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x12xf32> -> [12]
-  %phi_a = power %a {degree = 2, symmetric} : [8]
-  %phi_b = power %b {degree = 2, symmetric} : [8]
+  %phi_a = power 2 %a {symmetric} : [8]
+  %phi_b = power 2 %b {symmetric} : [8]
   %half_a = scale %a {factor = 0.5} : [8]
   %half_b = scale %b {factor = 0.5} : [8]
-  %exact_a = power %half_a {degree = 2, symmetric} : [8]
-  %exact_b = power %half_b {degree = 2, symmetric} : [8]
+  %exact_a = power 2 %half_a {symmetric} : [8]
+  %exact_b = power 2 %half_b {symmetric} : [8]
   %o = attend query %phi_a key %phi_b value %c local %exact_a, %exact_b
       causal normalize <bias, bias = 1.0> {block = 16, grouping = #polyattn.grouping<block>}
     : sym 2 [8], sym 2 [8], [12], sym 2 [8], sym 2 [8]

@@ -10,8 +10,8 @@ polyattn.attention @beside_local(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32
   %eb = elu_plus_one %b : [8]
   %o1 = attend query %ea key %eb value %c causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>} : [8], [8], [8]
-  %pa = power %a {degree = 2, symmetric} : [8]
-  %pb = power %b {degree = 2, symmetric} : [8]
+  %pa = power 2 %a {symmetric} : [8]
+  %pb = power 2 %b {symmetric} : [8]
   %o2 = attend query %ea key %eb value %c local %pa, %pb causal normalize <bias, bias = 1.0>
       {block = 128, grouping = #polyattn.grouping<block>} : [8], [8], [8], sym 2 [8], sym 2 [8]
   %o = concat %o1, %o2 : [8], [8]
@@ -28,8 +28,8 @@ polyattn.attention @beside_largest(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf
   %eb = elu_plus_one %b : [8]
   %o1 = attend query %ea key %eb value %c causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>} : [8], [8], [8]
-  %pa = power %a {degree = 2, symmetric} : [8]
-  %pb = power %b {degree = 2, symmetric} : [8]
+  %pa = power 2 %a {symmetric} : [8]
+  %pb = power 2 %b {symmetric} : [8]
   %o2 = attend query %ea key %eb value %c local %pa, %pb causal
       normalize <bias, bias = 1.0, eps = 0.1, eps_mode = row_max>
       {block = 128, grouping = #polyattn.grouping<block>} : [8], [8], [8], sym 2 [8], sym 2 [8]

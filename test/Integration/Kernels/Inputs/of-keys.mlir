@@ -71,8 +71,8 @@ polyattn.attention @local_square(
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %d = read %d_o : tensor<?x?x?x8xf32> -> [8]
-  %aa = power %a {degree = 2, symmetric} : [8]
-  %bb = power %b {degree = 2, symmetric} : [8]
+  %aa = power 2 %a {symmetric} : [8]
+  %bb = power 2 %b {symmetric} : [8]
   %dv = attend query %bb key %aa value %d local %bb, %aa anticausal normalize <none>
     {block = 32, grouping = #polyattn.grouping<block>, of_keys}
     : sym 2 [8], sym 2 [8], [8], sym 2 [8], sym 2 [8]

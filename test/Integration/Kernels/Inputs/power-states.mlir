@@ -1,7 +1,7 @@
 // Symmetric features of a state that is given and asked for: they lie as the spec has them.
 polyattn.feature_map @power(%x: [32]) {
   %y = scale %x {factor = 0.25} : [32]
-  %phi = power %y {degree = 2, symmetric} : [32]
+  %phi = power 2 %y {symmetric} : [32]
   yield %phi : sym 2 [32]
 }
 

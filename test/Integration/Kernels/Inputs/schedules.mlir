@@ -5,8 +5,8 @@ polyattn.attention @eight_beside_100(
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
   %values = read %v : tensor<?x?x?x12xf32> -> [12]
-  %a = power %x {degree = 2, symmetric} : [8]
-  %b = power %y {degree = 2, symmetric} : [8]
+  %a = power 2 %x {symmetric} : [8]
+  %b = power 2 %y {symmetric} : [8]
   %c = elu_plus_one %x : [8]
   %d = elu_plus_one %y : [8]
   %near = attend query %a key %b value %values local %a, %b
@@ -29,8 +29,8 @@ polyattn.attention @eight_beside_100_gated(
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
   %values = read %v : tensor<?x?x?x12xf32> -> [12]
-  %a = power %x {degree = 2, symmetric} : [8]
-  %b = power %y {degree = 2, symmetric} : [8]
+  %a = power 2 %x {symmetric} : [8]
+  %b = power 2 %y {symmetric} : [8]
   %c = elu_plus_one %x : [8]
   %d = elu_plus_one %y : [8]
   %near = attend query %a key %b value %values local %a, %b decay %g
@@ -53,8 +53,8 @@ polyattn.attention @thirty_three_beside_eight(
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
   %values = read %v : tensor<?x?x?x12xf32> -> [12]
-  %a = power %x {degree = 2, symmetric} : [8]
-  %b = power %y {degree = 2, symmetric} : [8]
+  %a = power 2 %x {symmetric} : [8]
+  %b = power 2 %y {symmetric} : [8]
   %c = elu_plus_one %x : [8]
   %d = elu_plus_one %y : [8]
   %near = attend query %a key %b value %values local %a, %b decay %g
@@ -78,8 +78,8 @@ polyattn.attention @row_max_beside_127(
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
   %y = read %k : tensor<?x?x?x8xf32> -> [8]
   %values = read %v : tensor<?x?x?x12xf32> -> [12]
-  %a = power %x {degree = 2, symmetric} : [8]
-  %b = power %y {degree = 2, symmetric} : [8]
+  %a = power 2 %x {symmetric} : [8]
+  %b = power 2 %y {symmetric} : [8]
   %c = elu_plus_one %x : [8]
   %d = elu_plus_one %y : [8]
   %near = attend query %a key %b value %values local %a, %b

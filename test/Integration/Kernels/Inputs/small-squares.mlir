@@ -5,8 +5,8 @@ polyattn.attention @squares_16(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %y = read %k : tensor<?x?x?x16xf32> -> [16]
   %values = read %v : tensor<?x?x?x40xf32> -> [40]
-  %a = power %x {degree = 2, symmetric} : [16]
-  %b = power %y {degree = 2, symmetric} : [16]
+  %a = power 2 %x {symmetric} : [16]
+  %b = power 2 %y {symmetric} : [16]
   %o = attend query %a key %b value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 [16], sym 2 [16], [40]
@@ -18,8 +18,8 @@ polyattn.attention @squares_24(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32
   %x = read %q : tensor<?x?x?x24xf32> -> [24]
   %y = read %k : tensor<?x?x?x24xf32> -> [24]
   %values = read %v : tensor<?x?x?x40xf32> -> [40]
-  %a = power %x {degree = 2, symmetric} : [24]
-  %b = power %y {degree = 2, symmetric} : [24]
+  %a = power 2 %x {symmetric} : [24]
+  %b = power 2 %y {symmetric} : [24]
   %o = attend query %a key %b value %values causal normalize <sum, eps = 1.0e-6>
       {grouping = #polyattn.grouping<block>}
     : sym 2 [24], sym 2 [24], [40]

@@ -3,14 +3,14 @@
 // vanish: a large bias keeps them away from zero.
 polyattn.feature_map @square(%x: [12]) {
   %h = scale %x {factor = 0.5} : [12]
-  %phi = power %h {degree = 2, symmetric} : [12]
+  %phi = power 2 %h {symmetric} : [12]
   yield %phi : sym 2 [12]
 }
 
 polyattn.feature_map @taylor(%x: [12]) {
   %h = scale %x {factor = 0.5} : [12]
   %one = constant {value = 1.0, width = 1}
-  %hh = power %h {degree = 2} : [12]
+  %hh = power 2 %h : [12]
   %half = scale %hh {factor = 0.70710678118654757} : pow 2 [12]
   %phi = concat %one, %h, %half : [1], [12], pow 2 [12]
   yield %phi : [1] + [12] + pow 2 [12]

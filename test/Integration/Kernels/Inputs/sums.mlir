@@ -3,7 +3,7 @@ polyattn.feature_map @taylor(%x: [8], %y: [4]) {
   %s = concat %x, %y : [8], [4]
   %h = scale %s {factor = 0.5} : [8] + [4]
   %one = constant {value = 1.0, width = 1}
-  %p = power %h {degree = 2, symmetric} : [8] + [4]
+  %p = power 2 %h {symmetric} : [8] + [4]
   %half = scale %p {factor = 0.70710678118654757} : sym 2 ([8] + [4])
   %phi = concat %one, %h, %half : [1], [8] + [4], sym 2 ([8] + [4])
   yield %phi : [1] + ([8] + [4]) + sym 2 ([8] + [4])

@@ -20,8 +20,8 @@ polyattn.attention @transposed_power(
   %x = read %q : tensor<?x?x?x6xf32> -> [6]
   %y = read %k : tensor<?x?x?x6xf32> -> [6]
   %c = read %v : tensor<?x?x?x20xf32> -> [20]
-  %a = power %x {degree = 2, symmetric} : [6]
-  %b = power %y {degree = 2, symmetric} : [6]
+  %a = power 2 %x {symmetric} : [6]
+  %b = power 2 %y {symmetric} : [6]
   %o:2 = attend query %a key %b value %c initial %s anticausal normalize <none>
       {initial_transposed, final_state}
     : sym 2 [6], sym 2 [6], [20], tensor<?x?x20x21xf32>

@@ -13,8 +13,8 @@ polyattn.attention @two_attends(
       causal normalize <sum, eps = 1.0e-6>
       {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
     : [16], [16], [24], tensor<?x?x?xf32>
-  %c = power %x {degree = 2, symmetric} : [16]
-  %d = power %y {degree = 2, symmetric} : [16]
+  %c = power 2 %x {symmetric} : [16]
+  %d = power 2 %y {symmetric} : [16]
   %squared:2 = attend query %c key %d value %values decay %h initial %s
       causal normalize <none>
       {final_state, score_scale = 0.0625, gate_heads = #polyattn.gate_heads<kv>, grouping = #polyattn.grouping<block>}

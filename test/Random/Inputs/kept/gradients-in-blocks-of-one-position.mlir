@@ -14,9 +14,9 @@ polyattn.attention @attention(%q0: tensor<?x?x?x4xf32>, %k1: tensor<?x?x?x4xf32>
   %r11 = read %k1 : tensor<?x?x?x4xf32> -> [4]
   %o14 = attend query %a4 key %a6 value %r7 local %r9, %r11 decay %g13 causal normalize <none> {block = 1 : i64, gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>} : [4], [4], [4], [4], [4], tensor<?xf32>
   %r18 = read %q15 : tensor<?x?x?x17xf32> -> [17]
-  %p19_1 = power %r18 {degree = 2} : [17]
+  %p19_1 = power 2 %r18 : [17]
   %r20 = read %k16 : tensor<?x?x?x17xf32> -> [17]
-  %p21_1 = power %r20 {degree = 2} : [17]
+  %p21_1 = power 2 %r20 : [17]
   %r22 = read %v17 : tensor<?x?x?x1xf32> -> [1]
   %o24 = attend query %p19_1 key %p21_1 value %r22 causal normalize <none> {grouping = #polyattn.grouping<block>} : pow 2 [17], pow 2 [17], [1]
   %wr26 = read %w25 : tensor<4xf32> -> 4

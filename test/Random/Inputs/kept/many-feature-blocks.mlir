@@ -5,12 +5,12 @@ polyattn.attention @attention(%q0: tensor<?x?x?x17xbf16>, %k1: tensor<?x?x?x17xb
   %r4 = read %q0 : tensor<?x?x?x17xbf16> -> [17]
   %wr5 = read %w3 : tensor<17xbf16> -> 17
   %p6_1 = div_vec %r4, %wr5 : [17], 17
-  %p6_2 = power %r4 {degree = 5, symmetric} : [17]
+  %p6_2 = power 5 %r4 {symmetric} : [17]
   %p6_3 = tensor %p6_2, %r4 : sym 5 [17], [17]
   %r7 = read %k1 : tensor<?x?x?x17xbf16> -> [17]
   %wr8 = read %w3 : tensor<17xbf16> -> 17
   %p9_1 = div_vec %r7, %wr8 : [17], 17
-  %p9_2 = power %r7 {degree = 5, symmetric} : [17]
+  %p9_2 = power 5 %r7 {symmetric} : [17]
   %p9_3 = tensor %p9_2, %r7 : sym 5 [17], [17]
   %r10 = read %v2 : tensor<?x?x?x2xbf16> -> [2]
   %o13 = attend query %p6_3 key %p9_3 value %r10 decay %g12 causal normalize <sum, eps = 1.000000e-03> {gate_heads = #polyattn.gate_heads<kv>, signed_scores, schedule = #polyattn.schedule<form = both, diagonal = scores, block = 4, feature_block = 1, quadratic_below = 0, short_blocks = [2]>, grouping = #polyattn.grouping<block>} : sym 5 [17] x [17], sym 5 [17] x [17], [2], tensor<?x?x?xf32>

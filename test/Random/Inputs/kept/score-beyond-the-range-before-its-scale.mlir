@@ -1,7 +1,7 @@
 // A score beyond the range that its scale would bring back: as good as out of range, where the scale comes after the score.
 // case: B=3 T=127 Tk=127 H=3 Hkv=3 N=0 seed=194 inputs=mixed padded=0 threads=1 segments=0 invariant=0 direction=forward state_every=0 calls= tile=0 invalid=0 targets=cpu
 polyattn.feature_map @map23(%x0: [1]) {
-  %y1 = power %x0 {degree = 8, symmetric} : [1]
+  %y1 = power 8 %x0 {symmetric} : [1]
   %y2 = triu %y1, %y1 {weights = #polyattn.triu_weights<none>} : sym 8 [1], sym 8 [1]
   yield %y2 : [1]
 }

@@ -1,7 +1,7 @@
 // Scores are so small that the second number of tf32, into which a product of f32 is split on a GPU, has few digits.
 // case: B=1 T=127 Tk=127 H=3 Hkv=3 seed=529 inputs=mixed padded=0 threads=1 segments=0 invariant=1 tile=0 invalid=0 targets=tile-sm_80,x86-64,emulator-sm_90
 polyattn.feature_map @map3(%x0: [2]) {
-  %y1 = power %x0 {degree = 5, symmetric} : [2]
+  %y1 = power 5 %x0 {symmetric} : [2]
   %y2 = squared_norm %y1 : sym 5 [2]
   yield %y2 : [1]
 }

@@ -3,11 +3,11 @@
 polyattn.attention @attention(%q0: tensor<?x?x?x2xf32>, %k1: tensor<?x?x?x2xf32>, %v2: tensor<?x?x?x1xf32>)
     -> (out10: tensor<?x?x?x1xf32>, out11: tensor<?x?x?x3xf32>) {
   %r3 = read %q0 : tensor<?x?x?x2xf32> -> [2]
-  %p4_1 = power %r3 {degree = 8, symmetric} : [2]
+  %p4_1 = power 8 %r3 {symmetric} : [2]
   %p4_2 = select %r3 {indices = array<i64: 0, 0>} : [2]
   %p4_3 = softmax %p4_1 {groups = 1} : sym 8 [2]
   %r5 = read %k1 : tensor<?x?x?x2xf32> -> [2]
-  %p6_1 = power %r5 {degree = 8, symmetric} : [2]
+  %p6_1 = power 8 %r5 {symmetric} : [2]
   %p6_2 = select %r5 {indices = array<i64: 0, 0>} : [2]
   %p6_3 = softmax %p6_1 {groups = 1} : sym 8 [2]
   %r7 = read %v2 : tensor<?x?x?x1xf32> -> [1]

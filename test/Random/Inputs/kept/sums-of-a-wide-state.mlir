@@ -4,7 +4,7 @@
 polyattn.feature_map @map3(%x0: [16]) {
   %y1 = sigmoid %x0 : [16]
   %y2 = gelu %y1 {form = #polyattn.gelu_form<erf>} : [16]
-  %y3 = power %x0 {degree = 4, abs} : [16]
+  %y3 = power 4 %x0 {abs} : [16]
   yield %y3 : pow 4 [16]
 }
 
