@@ -23,105 +23,115 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         z_i = g_i z_{i-1} + key_i                  Z_i = query_i^T z_i
         o_i = N_i over the denominator that `normalizer` builds from Z_i
 
-    A token's own decay does not touch what it adds. With `local`, pairs (i, j) of one
-    block of `block` positions take their score from the local vectors instead
-    (PolySketchFormer, section 3.2): there the block is part of the meaning.
+    A token's decay does not apply to its own key and value. With `local`, pairs (i, j) of one block
+    of `block` positions take their score from the local vectors instead (PolySketchFormer, section
+    3.2). There the block is part of the meaning.
 
-    The mask `causal` leaves the keys j <= i of query i, `full` all, and `anticausal` the keys j >= i,
-    with the decay that the causal pair of query j and key i has:
+    The mask `causal` leaves the keys j <= i of query i, `full` all, and `anticausal` the keys
+    j >= i. The anticausal pair of query i and key j has the decay of the causal pair of query j and
+    key i:
 
         S_i = g_{i+1} S_{i+1} + key_i value_i^T
 
-    It is what gradients of keys are made of. `initial` is then the state after the last position, and
-    `final_state` the one before the first, g_0 S_0.
+    Gradients of keys use this mask. `initial` is then the state after the last position, and
+    `final_state` the state before the first one, g_0 S_0.
 
-    `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per head [Hg],
-    or per token and feature [B, T, Hg, D]: g_i is then a vector that multiplies the rows of S and
-    the elements of z (gated linear attention, Yang et al. 2024, equation 3), and the score of a
-    pair is the sum over features of query, key and the numbers between. `decay_factors` is a list
-    of g itself, one number per head. Hg is the number of key heads, or of query heads with
-    `gate_heads = q`. `grouping` says which key head serves a query head h where the numbers of
-    heads differ: h / (H / Hkv) (`block`) or h mod Hkv (`interleaved`). Without it they may not
-    differ.
+    `decay` is the natural logarithm of g. It is a tensor per token and head [B, T, Hg], per head
+    [Hg], or per token and feature [B, T, Hg, D]. Per feature, g_i is a vector that multiplies the
+    rows of S and the elements of z (gated linear attention, Yang and others 2024, equation 3). The
+    score of a pair is then the sum over features of query, key and the gates between them.
+    `decay_factors` is a list of g itself, one number per head. Hg is the number of key heads, or of
+    query heads with `gate_heads = q`.
 
-    `initial` gives S and z before position 0, `final_state` asks for them after the
-    last one, in the order in which the key's structure lists its features. With `initial_transposed`
-    the initial state is given as its transpose [B, H, dv, D]: a state of features of keys is that of an
-    attend of their gradients, whose key is what was the value. A last dimension of 1 may be left out of a
-    state that is an argument or a result.
+    `grouping` says which key head serves a query head h if the numbers of heads differ:
+    `h / (H / Hkv)` (`block`) or `h mod Hkv` (`interleaved`). Without it they may not differ.
 
-    With `window = w` query i sees only those of the mask's keys j with |i - j| < w.
+    `initial` gives S and z before position 0. `final_state` asks for them after the last one. Their
+    features are in the order in which the structure of the key lists them. With
+    `initial_transposed` the initial state is given as its transpose [B, H, dv, D]. Gradients use
+    this: the key of a gradient's attend may be the value of the attend that left the state. A last
+    dimension of 1 may be left out of a state that is an argument or a result.
 
-    `factors` asks for a last result, two numbers for each row that its gradient takes: by what N was
-    multiplied to give o, and by how much the denominator follows Z, the same number or 0 where
-    `min_denom` holds. Of a softmax it is one number, the logarithm of Z.
+    With `window = w` query i sees only the keys j of the mask with |i - j| < w.
 
-    `of_keys` swaps the sides: `query` is then a vector of keys, with their positions and heads, `key` and
-    `value` are vectors of queries, and the row of a key head is the sum over the query heads that it serves.
-    So gradients of keys are said where the numbers of heads differ. The head of a decay is that of the
-    pair, whatever its sides are called, and so is that of a state: one of a head of keys is a sum over these
-    query heads, of which the initial state is a part once.
+    `factors` asks for a last result, two numbers for each row, which the gradient of the row needs.
+    The first is the number by which N was multiplied to give o. The second says how much the
+    denominator follows Z: it is the same number, or 0 where `min_denom` holds. For a softmax there
+    is one number, the logarithm of Z.
 
-    `products %x`, with a vector x of a row as wide as the value, asks for a last result, one number for
-    each row: the sum over its pairs but that with itself of the pair's weight times <value_j, x_i>. What
-    the initial state gives is part of it. Gradients of decays are made of these numbers, which their
-    own pairs, that never decay, would only hide. With `of_keys` there is one for each query head: they are
-    not summed up.
+    `of_keys` swaps the sides. `query` is then a vector of keys, with their positions and heads, and
+    `key` and `value` are vectors of queries. The row of a key head is the sum over the query heads
+    that it serves. Gradients of keys need this where the numbers of heads differ. A decay keeps the
+    head of the pair, whichever side is called query. So does a state: the state of a key head is a
+    sum over these query heads, which contains the initial state once.
 
-    `state_every = L` asks for the state after each block of L positions, as a result of rows: row t of
-    block b holds row t - b L of the transposed state, in as many pieces as the value has L elements, and
-    its part of the normalizer (BlockStates.h has the layout; after the last block it is the state after
-    the last position). With `block_states %s` they are given, of an attend whose keys were this one's
-    values and whose value, followed by the 1 of its normalizer if it had one, is this one's key. They say
-    nothing that query, key and value do not: kernels read there what they had to sum up otherwise, so
-    that blocks may be computed in any order.
+    `products %x`, with a vector x of a row as wide as the value, asks for a last result, one number
+    for each row. It is the sum over the row's pairs of the pair's weight times <value_j, x_i>. The
+    sum leaves out the pair of a position with itself and includes the part of the initial state.
+    Gradients of decays are made of these numbers. A position's pair with itself never decays, so it
+    would only hide them. With `of_keys` there is one number for each query head: they are not
+    summed up.
 
-    `state %s` says where the sums S and z come from that the row reads (`polyattn.state`). Passes name
-    them; texts that people write do not. `initial` is then an operand of that state, and `final_state`
-    asks for it as it is in the end.
+    `state_every = L` asks for the state after each block of L positions, as a result of rows. Row t
+    of block b holds row t - b L of the transposed state, in one piece for each L elements of the
+    value, and its part of the normalizer. BlockStates.h has the layout. After the last block it is
+    the state after the last position.
+
+    `block_states %s` gives these states to an attend. They come from an attend whose keys were this
+    one's values. That attend's value, followed by the 1 of its normalizer if it had one, is this
+    one's key. The states contain nothing that query, key and value do not. Kernels read them
+    instead of summing up again, so that blocks may be computed in any order.
+
+    `state %s` is the state whose sums S and z the row reads (`polyattn.state`). Passes add it,
+    specs leave it out. `initial` is then an operand of that state, and `final_state` asks for its
+    last sums.
 
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
-    C4: the local scores have the degree of the scores, where both are polynomials and neither is a
-        constant 0, by which an attend leaves out the pairs of a block or all others.
-    C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative, or
-        `signed_scores` says that the denominator may vanish or change its sign.
-    C6: a decay needs an order, so not the full mask; it is a tensor or a list, not both.
-    C7: a decay is f32 of shape [B, T, H], [H] or [B, T, H, D] for D features; factors are in (0, 1].
-    C8: a state is f32 of shape [B, H, D, dv], or the transpose where `initial_transposed` says so, its
-        normalizer part [B, H, D]; the latter is given where, and only where, there is a normalizer.
-    C9: a state is asked for only where D is small enough to hold one (at most 2^24
-        features) and the scores are an inner product of features.
-    C10: a state is not for the full mask: it is what the keys on one side of a query say.
+    C4: the local scores have the degree of the scores if both are polynomials. A constant 0 on
+        either side is exempt: with it an attend leaves out the pairs of a block or all others.
+    C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative.
+        Otherwise `signed_scores` says that the denominator may vanish or change its sign.
+    C6: a decay needs an order, so not the full mask. It is a tensor or a list, not both.
+    C7: a decay is f32 of shape [B, T, H], [H] or [B, T, H, D] for D features; factors are in (0,
+        1].
+    C8: a state is f32 of shape [B, H, D, dv], or the transpose with `initial_transposed`. Its
+        normalizer part is [B, H, D]. It is given if, and only if, there is a normalizer.
+    C9: a state is asked for only if D is small enough to hold one (at most 2^24 features) and the
+        scores are an inner product of features.
+    C10: a state is not for the full mask: it sums up the keys on one side of a query.
     C11: `score_scale` is finite.
-    C12: decays and initial states are arguments of the attention; a state may be a sum of them (`add_states`).
+    C12: decays and initial states are arguments of the attention; a state may be a sum of them
+        (`add_states`).
     C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
-    C14: odd powers of |score|, `exp_score` and `relative` stand in the query and in the key at the same
-        places, in the operands of `tensor`, `concat`, `power`, `exp_score` and `scale` only. They have scores and no features, so
-        that no other op takes them, nor a value or a result.
+    C14: odd powers of |score|, `exp_score` and `relative` stand in the query and in the key at the
+        same places. They stand in the operands of `tensor`, `concat`, `power`, `exp_score` and
+        `scale` only. They have scores and no features, so no other op takes them. They are neither
+        a value nor a result.
     C15: `factors` are asked for only where a row is divided by something, and not with
         `eps_mode = row_max`.
     C16: `of_keys` has `normalize <none>`, without a mean.
-    C17: `products` are with a vector as wide as the value; they need the mask causal or anticausal and
-        `normalize <none>`, without a mean, and only `decay_gradient` takes them.
-    C18: `state_every` is positive, with the causal mask, without local vectors and for what has a
-        state (C9, C13), in an attention without slots or lengths, all of whose local blocks are multiples
-        of it; only `return` takes the states.
-        `block_states` are an argument f32 [B, T, H, W], with `normalize
-        <none>`, without an initial or a final state, and plain vectors side by side as key.
-    C19: with `state`, an initial state is that state's own operand, and there are no `block_states`; the
-        state has the query's features, the value's width, and a normalizer where, and only where, there is
-        one.
-    C20: a decay of each feature needs the mask causal and scores that have features; it is not for local
-        vectors, `of_keys`, `products`, `state_every` and `initial_transposed`. The `state` is a
-        `channel_state`.
-    C21: a `relative` with `two_sided` is for the mask full; without it the score is of the distance
+    C17: `products` are with a vector as wide as the value. They need the mask causal or anticausal
+        and `normalize <none>`, without a mean. Only `decay_gradient` takes them.
+    C18: `state_every` is positive. It needs the causal mask and an attend that has a state (C9,
+        C13), without local vectors. The attention has no slots or lengths, and all its local blocks
+        are multiples of it. Only `return` takes the states. `block_states` are an argument f32
+        [B, T, H, W]. They need `normalize <none>`, no initial or final state, and plain vectors
+        side by side as key.
+    C19: with `state`, an initial state is that state's own operand, and there are no
+        `block_states`. The state has the query's features and the value's width. It has a
+        normalizer if, and only if, the attend has one.
+    C20: a decay of each feature needs the mask causal and scores that have features. It is not for
+        local vectors, `of_keys`, `products`, `state_every` and `initial_transposed`. The `state` is
+        a `channel_state`.
+    C21: a `relative` with `two_sided` is for the mask full. Without it the score depends on the
+        distance |i - j|.
         |i - j|.
-    C22: with a `relative_slope` as value, of one side as C21 says, there is `normalize <none>` without a
-        mean, no state, `products` or `of_keys`, and only `weight_gradient` takes the rows.
-    C23: a `window` has 1 to 2^31 - 1 positions, and is not for states, local vectors, a decay of each
-        feature or `reduce = mean`: these have all keys before a position.
+    C22: a `relative_slope` as value, of one side as C21 says, needs `normalize <none>` without a
+        mean, and no state, `products` or `of_keys`. Only `weight_gradient` takes the rows.
+    C23: a `window` has 1 to 2^31 - 1 positions. It is not for states, local vectors, a decay of
+        each feature or `reduce = mean`: these have all keys before a position.
     C24: `normalize <softmax>` is not for states, local vectors or decays. C5 does not hold for it:
         exponentials are positive.
 

@@ -17,9 +17,8 @@ def PolyAttn_FeatureMapOp : PolyAttn_Op<"feature_map",
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a named feature map: a small program over one vector";
   let description = [{
-    The first arguments are vectors (`[64]`), the others weights (`64x256`). The body is a
-    program of feature ops that ends in `yield`; inside it ops are written without
-    the dialect's prefix.
+    The first arguments are vectors (`[64]`), the others weights (`64x256`). The body is a program
+    of feature ops that ends in `yield`. Ops inside it are written without the dialect's prefix.
 
     C1: arguments are feature vectors or weights.
     C2: the body yields exactly one vector.
@@ -54,72 +53,86 @@ def PolyAttn_YieldOp : PolyAttn_Op<"yield",
 def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     [Symbol, IsolatedFromAbove, SingleBlock,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "an entry point: the tensors of one attention and what is computed from them";
+  let summary = "an entry point: the tensors of one attention and the results computed from them";
   let description = [{
-    Arguments are tensors. Their names are the spec's own: tools and generated headers
-    use them. Sizes of batch, position and head are dynamic:
+    Arguments are tensors. The spec chooses their names, which tools and generated headers use.
+    Sizes of batch, position and head are dynamic:
 
-      tensor<?x?x?x64xf32>  queries, keys, values: [B, T, H, d]
-      tensor<64x256xf32>    a weight shared by all heads;  tensor<?x64x256xf32>: one per head
-      tensor<64xf32>        a vector, likewise;            tensor<?x64xf32>: one per head
-      tensor<?x?x64xf32>    a vector per position and head [T, H, d];  tensor<?x1x64xf32>: per position
-                            (never a weight of one row per head)
+    | tensor | meaning |
+    |---|---|
+    | `tensor<?x?x?x64xf32>` | queries, keys, values: [B, T, H, d] |
+    | `tensor<64x256xf32>` | a weight shared by all heads |
+    | `tensor<?x64x256xf32>` | a weight per head |
+    | `tensor<64xf32>` | a vector shared by all heads |
+    | `tensor<?x64xf32>` | a vector per head |
+    | `tensor<?x?x64xf32>` | a vector per position and head [T, H, d] |
+    | `tensor<?x1x64xf32>` | a vector per position, never a weight of one row per head |
 
-    `first_position %first` names an argument `tensor<?xi64>` or `tensor<?xi32>`, [B]: the position
-    that the first row of a call has in its sequence, 0 without it. It is for calls that continue
-    from a state, and everything that counts positions counts from there: `rope`, tables
-    [T, H, d], which then have any number of rows L and are read from row `first` on,
-    `reduce = mean`, whose row i has seen first + i + 1 keys under the causal mask (and under the
-    anticausal one those of the call from i on), and local
-    blocks, at whose multiples calls begin unless the rows of the block are kept (`keep`). One clause serves the whole entry, as one call has one
-    place in its sequence; maps need no argument for it.
+    `first_position %first` names an argument `tensor<?xi64>` or `tensor<?xi32>`, [B]. It holds the
+    position that the first row of a call has in its sequence; without it that is 0. It is for calls
+    that continue from a state. Everything that depends on positions counts from there:
+
+    - `rope`;
+    - tables [T, H, d], which then have any number of rows L and are read from row `first` on;
+    - `reduce = mean`: row i has seen first + i + 1 keys under the causal mask, and the keys of the
+      call from i on under the anticausal one;
+    - local blocks: calls begin at a multiple of the block, unless the rows of the block are kept
+      (`keep`).
+
+    One clause serves the whole entry, as one call has one place in its sequence. Maps need no
+    argument for it.
 
     A result that is a final state may live in the argument that is its initial state,
-    `final: tensor<?x?x64x64xf32> in %state`: a call updates it in place. `slots %slots` names an
-    argument `tensor<?xi32>` or `tensor<?xi64>`, [B], which makes all states pools [P, H, D, dv]: batch b
-    continues from row slots[b] of a pool and leaves its final state there, and no other row is
-    touched. Where slots[b] is below 0 the batch has no state, its results are zero and nothing of it
-    is read. With `first_position`, a batch that begins at 0 is a new sequence: its state begins with
-    zeros, whatever its row holds. No two batches have one row.
+    `final: tensor<?x?x64x64xf32> in %state`: a call updates it in place.
 
-    `lengths %lengths` names an argument of the same form: only the first lengths[b] positions of
+    `slots %slots` names an argument `tensor<?xi32>` or `tensor<?xi64>`, [B], which makes all states
+    pools [P, H, D, dv]. Batch b continues from row slots[b] of a pool and leaves its final state
+    there. No other row is touched, and no two batches have the same row. If slots[b] is below 0,
+    the batch has no state: its results are zero and none of its inputs are read. With
+    `first_position`, a batch that begins at 0 is a new sequence. Its state begins with zeros,
+    whatever its row holds.
+
+    `lengths %lengths` names an argument of the same form. Only the first lengths[b] positions of
     batch b count, and the results of the others are zero.
 
-    `packed %offsets` names an argument `tensor<?xi64>` or `tensor<?xi32>`, [N + 1]: sequences
-    [1, T, H, d] hold N sequences one after the other, of which number n has the positions from
-    offsets[n] on and ends before offsets[n + 1]. Each is attended to alone, as if it were a call of
-    its own: positions, masks, decays and local blocks begin anew with it, and there is a state, a
-    normalizer, a slot and a first position for each, [N, ...] instead of [B, ...]. Queries and keys have the
-    same positions. Tables [T, H, d] have any number of rows L and are read by the position in the sequence.
+    `packed %offsets` names an argument `tensor<?xi64>` or `tensor<?xi32>`, [N + 1]. Sequences [1,
+    T, H, d] then hold N concatenated sequences. Sequence n has the positions from offsets[n] to
+    offsets[n + 1] - 1. Each is attended to alone, as if it were a call of its own: positions,
+    masks, decays and local blocks start again with it. Each has a state, a normalizer, a slot and a
+    first position: [N, ...] instead of [B, ...]. Queries and keys have the same positions. Tables
+    [T, H, d] have any number of rows L and are read by the position in the sequence.
 
-    What computes gradients says of its tensors what they are: `gradient_of` has the name of an
-    argument or a result for each that is a gradient of it, and `saved` lists arguments that the entry
-    whose gradients these are gave as results.
+    An entry that computes gradients describes its tensors. For each of them that is a gradient,
+    `gradient_of` has the name of the argument or result that it is the gradient of. `saved` lists
+    the arguments that the differentiated entry gave as results.
 
-    C1: every tensor has one of these shapes, or that of a decay or a state.
-    C2: sequences [B, T, H, d] have one storage type, f32, bf16 or f16; every other argument holds
-        that type or f32, saved ones and gradients, too. Decays and states are f32.
+    C1: every tensor has one of these shapes, or the shape of a decay or a state.
+    C2: sequences [B, T, H, d] have one storage type, f32, bf16 or f16. Every other argument holds
+        that type or f32, saved arguments and gradients included. Decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
-    C5: the arguments that `first_position`, `slots`, `lengths` and `packed` name are `tensor<?xi64>` or
-        `tensor<?xi32>`, different ones, and the body does not use them; no other argument holds whole
-        numbers.
-    C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
-    C7: a result that lives in an argument is the final state, or its normalizer, of the one attend
-        whose initial state, or normalizer, that argument is, or the rows that are kept in that
-        argument, or the gradient whose running sum it is, has the argument's type, and no other result
-        lives there.
+    C5: the arguments that `first_position`, `slots`, `lengths` and `packed` name are
+        `tensor<?xi64>` or `tensor<?xi32>`. They are different ones, and the body does not use them.
+        No other argument holds whole numbers.
+    C6: `gradient_of` has names of arguments or results, and `saved` has names of arguments.
+    C7: a result that lives in an argument has the argument's type, and no other result lives there.
+        The result is the final state, or its normalizer, of the one attend whose initial state, or
+        normalizer, the argument is. Or it is the rows that are kept in the argument, or the
+        gradient whose running sum the argument is.
     C8: with `slots` there is a state, and every initial and every final state lives in a pool, a
-        final one as one result; with `slots` or `lengths` all attends are causal, and local vectors,
-        whose blocks reach into the keys of the calls before, have these kept.
+        final one as one result. With `slots` or `lengths` all attends are causal. If they have
+        local vectors, whose blocks reach into the keys of earlier calls, these rows are kept.
     C9: packed sequences have offsets, and no `lengths`.
-    C10: rows are kept with `slots` and `first_position`, in pools that results live in, and for local
-        vectors: all attends have some, with blocks of as many positions as the pools keep. What is
-        kept is all that their keys and values are read from, and their decays, each once.
-    C11: a running sum (`plus`) is an f32 argument of the type of the result to which it is added, the
-        gradient of a weight or of a decay [H], and nothing else uses it.
-    C12: where there is a `kernel`, all attends, states and gradients of weights stand in kernels. Kernels have
-        different names. A vector or a final state that is returned is the result of a kernel.
+    C10: rows are kept with `slots` and `first_position`, in pools that results live in. Every
+        attend then has local vectors, with blocks of as many positions as the pools keep, or a
+        window that the rings have room for. An attend with a state may stand beside windows. The
+        kept tensors are all those that the keys and values are read from, and their decays, each
+        once.
+    C11: a running sum (`plus`) is an f32 argument of the type of the result to which it is added.
+        The result is the gradient of a weight or of a decay [H], and nothing else uses the sum.
+    C12: if there is a `kernel`, all attends, states and gradients of weights stand in kernels.
+        Kernels have different names. A vector or a final state that is returned is the result of a
+        kernel.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -173,7 +186,8 @@ def PolyAttn_ReadOp : PolyAttn_Op<"read",
     [Pure, HasParent<"::polyattn::AttentionOp">]> {
   let summary = "the vector of this token and head, or the weight of this head";
   let description = [{
-    C1: the tensor's shape is one of those that `polyattn.attention` lists and fits the result.
+    C1: the shape of the tensor is one of the shapes that `polyattn.attention` lists, and fits the
+        result.
     C2: the tensor is an argument of the attention.
 
     Example: `%x = polyattn.read %q : tensor<?x?x?x64xf32> -> [64]`

@@ -18,33 +18,42 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
      OnlyInGradients, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the gradients of an attend";
   let description = [{
-    With N_i and Z_i as of `attend`, the gradients of a number of which dN_i and dZ_i (`gradient`) are
-    the gradients with regard to N_i and Z_i. The normalizer is folded into these before, so that the op
-    knows none: dN = dO f0 and dZ = -<dO, o> f1 with what `factors` keeps of a row. Rows of a softmax
-    are sums of exp(score - l) v, l the logarithm of Z that is kept: `exp_score` of a score that has -l
-    as a part. Then dN = dO and dZ = -<dO, o>.
+    With N_i and Z_i as in `attend`, this op gives the gradients of a number. `gradient` has the
+    number's gradients with respect to N_i and Z_i: dN_i and dZ_i. The normalizer is folded into
+    these before, so the op has none: `dN = dO f0` and `dZ = -<dO, o> f1` with the `factors` of the
+    row. Rows of a softmax are sums of exp(score - l) v, where l is the logarithm of Z that is kept.
+    They are written as `exp_score` of a score that has -l as a part. Then `dN = dO` and
+    `dZ = -<dO, o>`.
 
-    Pairs take their score from vectors that may have a structure, and gradients are those of the plain
-    vectors under it, the `leaves`: a gradient as wide as the features never exists. Results are, in
-    this order, the gradients of the query's leaves, the key's, the local query's and key's; of the
-    value; of the decay; of the initial state and its normalizer. Those of the query's leaves have the
-    positions and heads of queries, those of the key's leaves and of the value those of keys, summed up
-    over the query heads that a key head serves. `final_gradient` and `final_normalizer_gradient` are those with
-    regard to the final state and its normalizer. A decay's gradient is that of its logarithm, as it is given.
-    `block_states` are those that the attend has kept after each `state_every` positions. `window` is
-    that of the attend.
+    Pairs take their score from vectors that may have a structure. Gradients are taken with respect
+    to the plain vectors under it, the `leaves`: a gradient as wide as the features never exists.
+    The results are, in this order, the gradients of
+
+    - the leaves of the query, the key, the local query and the local key;
+    - the value;
+    - the decay;
+    - the initial state and its normalizer.
+
+    Gradients of the query's leaves have the positions and heads of queries. Gradients of the key's
+    leaves and of the value have the positions and heads of keys, summed up over the query heads
+    that a key head serves. `final_gradient` and `final_normalizer_gradient` are given with respect
+    to the final state and its normalizer. A decay's gradient is taken with respect to its
+    logarithm, as the decay is given. `block_states` are the states that the attend has kept after
+    each `state_every` positions. `window` is the attend's window.
 
     C1: query and key have equal structures, and the value is as wide as dN.
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
-    C3: local vectors come as a pair of equal structures, with the mask causal or anticausal and a block.
-    C4: a decay needs the mask causal or anticausal; it is a tensor or a list, not both. Decays of
+    C3: local vectors come as a pair of equal structures, with the mask causal or anticausal and a
+        block.
+    C4: a decay needs the mask causal or anticausal. It is a tensor or a list, not both. Decays of
         each feature, [B, T, Hg, D], are refused: they have no gradients yet.
-    C5: states need the mask causal or anticausal; they are f32 of shape [B, H, D, dv], where a last dimension
-        of 1 may be left out, normalizers [B, H, D], and these are given only where dZ is.
-    C6: decays, states and their gradients are arguments of the attention; states and their gradients may be
-        sums of arguments (`add_states`).
-    C7: `block_states` and `state_every` come together, with the causal mask and without local vectors or
-        an initial state; they are an argument f32 [B, T, H, W], W as of `attend` (BlockStates.h).
+    C5: states need the mask causal or anticausal. They are f32 of shape [B, H, D, dv], where a last
+        dimension of 1 may be left out. Normalizers are [B, H, D], and are given only where dZ is.
+    C6: decays, states and their gradients are arguments of the attention. States and their
+        gradients may be sums of arguments (`add_states`).
+    C7: `block_states` and `state_every` come together, with the causal mask and without local
+        vectors or an initial state. They are an argument f32 [B, T, H, W], with the W of `attend`
+        (BlockStates.h).
     C8: a `window` has 1 to 2^31 - 1 positions, without states or local vectors.
 
     ```mlir
@@ -108,11 +117,12 @@ def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
      OnlyInGradients]> {
   let summary = "the gradient of a weight, a sum over positions";
   let description = [{
-    The sum of x dy^T over all pairs (x, dy) that are given, over batch and positions: the gradient of a
-    matrix W with y = W^T x. Single vectors are summed up likewise, for a weight that is a vector. It
-    belongs to a head of the side that its vectors are of; `return` adds up the heads where all of
-    them share the weight. Only `return` takes it, or by way of a kernel `sum_weights`. A running sum (`plus`) is added to it, once: that of the
-    calls before, as optimizers keep it over several of them.
+    The sum of x dy^T over all given pairs (x, dy), over batch and positions: the gradient of a
+    matrix W with y = W^T x. Single vectors are summed up likewise, for a weight that is a vector.
+    The result belongs to a head of the side that its vectors are of. `return` adds up the heads if
+    all of them share the weight. Only `return` takes the result, directly or by way of a kernel and
+    `sum_weights`. A running sum (`plus`) is added once: the sum of earlier calls, as optimizers
+    accumulate gradients.
 
     C1: there is at least one gradient, and inputs are none or as many.
     C2: all inputs have one width, and so have all gradients.
@@ -144,28 +154,30 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
      OnlyInGradients]> {
   let summary = "the gradient of a decay's logarithm, a running sum over positions";
   let description = [{
-    The gate of position t decays what the pairs of a query i >= t and a key j < t give, and nothing
-    else. With their weights c_ij and the gradients dc_ij of these,
+    The gate of position t decays the contributions of the pairs of a query i >= t and a key j < t,
+    and nothing else. With their weights c_ij and the gradients dc_ij of these,
 
         d(log g_t) = sum of c_ij dc_ij over all j < t <= i
 
-    Going from t to t + 1, the pairs of key t come in and those of query t leave: with the sums k_j over
-    the queries after a key (`keys`) and q_i over the keys before a query (`queries`), both of them
+    From t to t + 1, the pairs of key t come in and the pairs of query t leave. With the sums k_j
+    over the queries after a key (`keys`) and q_i over the keys before a query (`queries`), both
     `products` of attends,
 
         d(log g_0) = <S, dS>        d(log g_{t+1}) = d(log g_t) + k_t - q_t
 
-    An initial state S (`states`) is a key before all positions, and dS its gradient (`state_gradients`). Where
-    there are more query heads than the decay has, the gradient is the sum over those that share a gate,
-    as `grouping` says; that of one decay for all positions is the sum over positions and batch. A gate that lets nothing pass
-    has the gradient 0. Only `return` takes it. A running sum (`plus`) is added to the gradient of one decay
-    for all positions, once.
+    An initial state S (`states`) is a key before all positions, and dS its gradient
+    (`state_gradients`). If there are more query heads than the decay has, the gradient is the sum
+    over the heads that share a gate, as `grouping` says. The gradient of one decay for all
+    positions is the sum over positions and batch. A gate that lets nothing pass has the gradient 0.
+    Only `return` takes the result. A running sum (`plus`) is added once to the gradient of one
+    decay for all positions.
 
-    C1: there are `keys` and `queries`, and they are products of attends: those of queries have the mask causal,
-        those of keys the mask anticausal.
-    C2: there are as many gradients of states as states, and these are final states of attends, of the states' size.
-    C3: the decay, f32 of shape [B, T, H] or [H], and the states are arguments of the attention; a state may
-        be a sum of them (`add_states`).
+    C1: there are `keys` and `queries`, and they are products of attends. Those attends have the
+        mask causal for `queries` and anticausal for `keys`.
+    C2: there are as many gradients of states as states. The gradients are final states of attends,
+        of the size of the states.
+    C3: the decay, f32 of shape [B, T, H] or [H], and the states are arguments of the attention. A
+        state may be a sum of arguments (`add_states`).
     C4: only `return` uses the result.
 
     ```mlir
@@ -199,8 +211,8 @@ def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states",
     [Pure, HasParent<"::polyattn::AttentionOp">, OnlyInGradients]> {
   let summary = "the sum of states that are given";
   let description = [{
-    A final state that is two results has a gradient in each of them, and an attend's gradients are made
-    of their sum. No tensor holds the sum: kernels add the tensors as they load the state.
+    A final state that is two results has a gradient in each of them, and an attend's gradients are
+    made of their sum. No tensor holds the sum: kernels add the tensors when they load the state.
 
     C1: there are two or more states, f32 arguments of the attention of shape [B, H, D, dv], or
         normalizers [B, H, D], as the result's type says. A last dimension of 1 may be left out.
@@ -235,11 +247,13 @@ def PolyAttn_AddGradientsOp : PolyAttn_Op<"add_gradients",
     [Pure, HasParent<"::polyattn::AttentionOp">, SameOperandsAndResultType, OnlyInGradients]> {
   let summary = "the sum of gradients of one decay or state";
   let description = [{
-    A decay or a state that several attends take has a gradient from each, and its own is their sum. Of a decay,
-    `polyattn-expand-backward` makes one `decay_gradient` of all products; of a state, a sum of final states.
+    A decay or a state that several attends take has a gradient from each, and their sum is its
+    gradient. For a decay, `polyattn-expand-backward` makes one `decay_gradient` of all products.
+    For a state, it makes a sum of final states.
 
-    C1: there are two or more gradients of one decay, of `attend_backward` ops with equal `gate_heads` and `grouping`, or
-        of one state, of ops with equal `gate_heads`; in place of these, final states of attends.
+    C1: there are two or more gradients of one decay, of `attend_backward` ops with equal
+        `gate_heads` and `grouping`, or of one state, of ops with equal `gate_heads`. Final states
+        of attends may stand in place of these.
     C2: only `return` takes the result.
 
     ```mlir

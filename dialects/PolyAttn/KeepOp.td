@@ -14,20 +14,22 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
     [Pure, HasParent<"::polyattn::AttentionOp">, AllTypesMatch<["pool", "result"]>]> {
   let summary = "the rows of a tensor that later calls read";
   let description = [{
-    A call may begin and end inside of a local block. Its queries then see keys of the calls before through
-    local vectors, and the state takes in the block once it is full. Until then a pool [P, H, block, d] keeps the block's rows
-    of a tensor [B, T, H, d] that keys or values are read from, and [P, H, block] those of a decay [B, T, H]: row i
-    of a sequence's slot is that of position i of its block. The call reads the rows before
-    `first_position`, and the result is the pool once the call's rows are in it. Rows past the sequence's last position
-    are not touched. As states do, pools hold f32, which has all that sequences hold.
+    A call may begin and end inside a local block. Its queries then see keys of earlier calls
+    through local vectors. The state takes in the block once it is full. Until then pools keep the
+    rows of the block. For a tensor [B, T, H, d] that keys or values are read from, the pool is
+    [P, H, block, d]; for a decay [B, T, H] it is [P, H, block]. Row i of a sequence's slot holds
+    position i of the block. The call reads the rows before `first_position`. The result is the pool
+    after the call's rows are stored in it. Rows past the last position of the sequence are not
+    touched. Like states, pools hold f32, which has all that sequences hold.
 
-    Where attends have a `window` the pool is a ring of the last positions: position p is at row p mod R of
-    a pool [P, H, R, d]. R is a multiple of 16, as positions are read in blocks of so many, and has room
-    for the window and one such block (`ringRows`).
+    If attends have a `window`, the pool is a ring of the last positions: position p is at row p mod
+    R of a pool [P, H, R, d]. R is a multiple of 16, because positions are read in blocks of 16. The
+    ring has room for the window and one block (`ringRows`).
 
     C1: the tensor and the pool are arguments of the attention, different ones.
-    C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], or [P, H, block] for a decay [B, T, H];
-        for attends with a `window` the latter is none, and rows are a multiple of 16.
+    C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], or [P, H, block] for a decay
+        [B, T, H]. For attends with a `window` there is no pool for a decay, and the rows are a
+        multiple of 16.
     C3: nothing else uses the pool, and only `return` uses the result.
 
     ```mlir

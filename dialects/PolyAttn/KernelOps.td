@@ -18,22 +18,21 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
   let mnemonic = "cut";
   let summary = "how a launch divides a head of a kernel among programs";
   let description = [{
-    What `--polyattn-cut-kernels` decides. Without it one program computes a head.
+    Chosen by `--polyattn-cut-kernels`. Without it one program computes a head.
 
-      splits        a launch may give the features of a head to so many programs; `@name__combine` adds
-                    up what they have
-      subsegments   a launch may cut the positions of a head into segments. `@name__prefix` sums up the
-                    keys of each segment, with so many programs for a segment
-      prefix_cost   with `subsegments`: what a position costs `@name__prefix`, in percent of what it
-                    costs in all
-      cluster       so many programs run together and share the features of a head, on a GPU
-      parts         with gradients of weights: at most so many programs have sums of their own, which
-                    `@name__reduce` adds up
-      prefix_features   of kernels in the form `chunkwise`: `@name__prefix` goes over the sums of
-                    segments with so many features in a program, with all of them where it is 0
-      blocks        each block of rows has a program of its own: for kernels without a state, where no
-                    block needs what another one computes. The form `chunkwise` has such programs
-                    without it
+    - `splits`: a launch may split the features of a head over so many programs. `@name__combine`
+      adds up their results.
+    - `subsegments`: a launch may split the positions of a head into segments. `@name__prefix` sums
+      up the keys of each segment, with so many programs for a segment.
+    - `prefix_cost`: with `subsegments`, the cost of a position in `@name__prefix`, in percent of
+      its cost in all.
+    - `cluster`: so many programs run together on a GPU and share the features of a head.
+    - `parts`: with gradients of weights, at most so many programs have sums of their own, which
+      `@name__reduce` adds up.
+    - `prefix_features`: for kernels in the form `chunkwise`, the features in a program of
+      `@name__prefix`, which goes over the sums of segments. All of them if it is 0.
+    - `blocks`: each block of rows has a program of its own, in kernels without a state, where no
+      block needs the results of another. The form `chunkwise` has such programs without this field.
 
     Example: `#polyattn.cut<subsegments = 2, prefix_cost = 32>`
   }];
@@ -56,14 +55,14 @@ def PolyAttn_StepsAttr : AttrDef<PolyAttn_Dialect, "Steps"> {
   let mnemonic = "steps";
   let summary = "how calls of few tokens continue from states in arguments";
   let description = [{
-    What `--polyattn-step-kernels` decides, for an attention whose final states live in arguments.
+    Chosen by `--polyattn-step-kernels`, for an attention whose final states live in arguments.
 
-      tokens    batches of at most so many tokens update their states where these live: those of one token
-                in `@name__step`, those of more in `@name__few`. None where it is 0: `@name__write_back` then
-                stores all final states
-      few       the length of the block of such calls, where `tokens` is at least 2 or 0; 0 without
-      batches   `@name__vectors` computes the features of one token for many batches together, unless
-                there are fewer than so many. No such kernel where it is 0
+    - `tokens`: batches of at most so many tokens update their states in place. Batches of one token
+      do it in `@name__step`, batches of more in `@name__few`. If it is 0 there is no such kernel,
+      and `@name__write_back` stores all final states.
+    - `few`: the block length of calls of few tokens, where `tokens` is at least 2 or 0. 0 without.
+    - `batches`: `@name__vectors` computes the features of one token for many batches together,
+      unless there are fewer batches than this. No such kernel if it is 0.
 
     Example: `#polyattn.steps<tokens = 16, few = 16, batches = 12>`
   }];
@@ -86,25 +85,26 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
      OpAsmOpInterface]> {
   let summary = "attends that one kernel computes";
   let description = [{
-    The attends of a region go over the positions together, in the order of their mask, and so do the
-    vectors that are computed from them. Vectors that no attend reaches stay outside of kernels: each
-    kernel computes those that it uses. The regions yield the results. Another kernel that uses
-    a result reads it from a workspace, and the kernels run in the order in which they stand.
+    The attends of a region go over the positions together, in the order of their mask, and so do
+    the vectors that are computed from them. Vectors that no attend reaches stay outside kernels:
+    each kernel computes the ones that it uses. The regions yield the results. Another kernel that
+    uses a result reads it from a workspace. Kernels run in the order in which they stand.
 
-    Attends of the region `beside` take their states from a tensor (`block_states`), so that their blocks
-    may come in any order. The kernel computes each of these blocks beside the same one of its body, and
-    forms the features of both once.
+    Attends of the region `beside` take their states from a tensor (`block_states`), so that their
+    blocks may come in any order. The kernel computes each of these blocks beside the same one of
+    its body, and forms the features of both once.
 
-    `--polyattn-form-kernels` makes the ops. `cut` (`--polyattn-cut-kernels`) says how a launch divides a
-    head among programs, and `steps` (`--polyattn-step-kernels`) how calls of few tokens continue from states
-    in arguments. A kernel means what its ops mean without it, however it is cut.
+    `--polyattn-form-kernels` makes the ops. `cut` (`--polyattn-cut-kernels`) says how a launch
+    divides a head among programs. `steps` (`--polyattn-step-kernels`) says how calls of few tokens
+    continue from states in arguments. Neither a kernel nor its `cut` changes the meaning of the ops
+    inside.
 
-    C1: each region ends in `kernel_yield`, and the results have the types of what the regions yield.
+    C1: each region ends in `kernel_yield`, and the results have the types of the yielded values.
     C2: the attends of a region have one mask and rows of one side (`of_keys`), and all of them have
         `block_states` or none.
     C3: no map is applied: maps are inlined before there are kernels.
-    C4: attends of `beside` have `block_states` and rows of queries, and those of the body the mask
-        anticausal and no `block_states`.
+    C4: attends of `beside` have `block_states` and rows of queries. Attends of the body have the
+        mask anticausal and no `block_states`.
 
     ```mlir
     polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
@@ -157,12 +157,13 @@ def PolyAttn_SumWeightsOp : PolyAttn_Op<"sum_weights",
      OnlyInGradients]> {
   let summary = "the gradient of a weight, the sum of the terms of all kernels";
   let description = [{
-    A gradient's terms may be computed by several kernels. Each of them has a `weight_gradient` of its own
-    terms, which its programs sum up part by part, and this is their sum: over kernels, parts and, where
-    heads share the weight, heads. A running sum (`plus`) is added to it, once.
+    Several kernels may compute terms of one gradient. Each of them has a `weight_gradient` of its
+    own terms, which its programs sum up part by part. This op is their sum: over kernels, parts
+    and, if heads share the weight, heads. A running sum (`plus`) is added once.
 
     C1: there is at least one term, and all have one shape.
-    C2: terms are results of kernels for a `weight_gradient` without `plus`, and only `return` uses the result.
+    C2: terms are results of kernels for a `weight_gradient` without `plus`, and only `return` uses
+        the result.
 
     ```mlir
     polyattn.attention @bias_gradient_of_kernels(%d_o: tensor<?x?x?x64xf32>, %sum: tensor<64xf32>)

@@ -15,18 +15,17 @@ include "mlir/IR/OpBase.td"
 def PolyAttn_Dialect : Dialect {
   let name = "polyattn";
   let cppNamespace = "::polyattn";
-  let summary = "What a linear-time attention means.";
+  let summary = "The meaning of a linear-time attention.";
   let description = [{
-    A spec is a module of feature maps and attentions. A `polyattn.feature_map` is a
-    small program over vectors; the value type of its results carries the structure
-    of the features (tensor product, symmetric power, ...), so that the feature
-    dimension D and the score form are facts of the type. A `polyattn.attention` is an
-    entry point: it names its tensors, applies feature maps to queries and keys and
-    states in one `polyattn.attend` what is computed from them. The dialect says what
-    is meant, never how it is computed.
+    A spec is a module of feature maps and attentions. A `polyattn.feature_map` is a small program
+    over vectors. The type of each value carries the structure of the features, such as a tensor
+    product or a symmetric power. So the feature dimension D and the score form are facts of the
+    type. A `polyattn.attention` is an entry point. It names its tensors, applies feature maps to
+    queries and keys, and combines them with `polyattn.attend`. The dialect defines the meaning of
+    an attention. It does not define how the attention is computed.
 
-    A module with the attribute `polyattn.invariant` asks for kernels whose bits depend on a sequence alone: each head is
-    computed by one program in one order.
+    A module with the attribute `polyattn.invariant` requests kernels whose result bits depend on a
+    sequence alone. One program computes each head, in one order.
   }];
   let hasCanonicalizer = 1;
   let hasOperationAttrVerify = 1;
@@ -54,12 +53,17 @@ class PolyAttn_Type<string name, string typeMnemonic> : TypeDef<PolyAttn_Dialect
 def PolyAttn_FeatureType : PolyAttn_Type<"Feature", "feature"> {
   let summary = "a vector of features per token and head, with its structure";
   let description = [{
-    One vector per batch, position and head. The parameter is its structure:
-    `[n]` a plain vector, `A x B` a tensor (Kronecker) product with the last index
-    fastest, `pow p A` a tensor power, `sym p A` a symmetric power (sorted monomials
-    weighted by the root of their multinomial), `sym p block b A` the blocked one
-    (TSPOW), `A + B` a concatenation. Inside the dialect's ops the structure is written
-    bare; elsewhere as `!polyattn.feature<[32] x [32]>`.
+    One vector per batch, position and head. The parameter is the structure of the vector:
+
+    - `[n]`: a plain vector.
+    - `A x B`: a tensor (Kronecker) product, the last index fastest.
+    - `pow p A`: a tensor power.
+    - `sym p A`: a symmetric power: sorted monomials, weighted by the root of their multinomial.
+    - `sym p block b A`: the blocked symmetric power (TSPOW).
+    - `A + B`: a concatenation.
+
+    Ops of the dialect write the structure alone. Elsewhere it is written
+    `!polyattn.feature<[32] x [32]>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t", "prefix code of the structure">:$code);
   let builders = [TypeBuilder<(ins "const Structure &":$structure), [{
@@ -83,8 +87,8 @@ def PolyAttn_FeatureType : PolyAttn_Type<"Feature", "feature"> {
 def PolyAttn_WeightType : PolyAttn_Type<"Weight", "weight"> {
   let summary = "a weight of a feature map: a matrix or a vector";
   let description = [{
-    The shape only: `64x256`. The storage type and whether the weight is shared by all
-    heads or given per head is said by the tensor that the attention passes.
+    The shape only: `64x256`. The tensor that the attention passes gives the storage type, and
+    whether the weight is shared by all heads or given per head.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t", "sizes">:$shape);
 }
@@ -92,8 +96,8 @@ def PolyAttn_WeightType : PolyAttn_Type<"Weight", "weight"> {
 def PolyAttn_StateType : PolyAttn_Type<"State", "state"> {
   let summary = "a state: the sums of features times values, at all positions";
   let description = [{
-    `!polyattn.state<2080x64, normalizer>`: D features, values of `width` elements, and beside them the
-    sums of the features alone, which are the normalizer's.
+    `!polyattn.state<2080x64, normalizer>` has 2080 features and values of 64 elements. With
+    `normalizer` it also has the sums of the features alone, which a denominator needs.
   }];
   let parameters = (ins "int64_t":$features, "int64_t":$width, "bool":$normalizer);
   let genVerifyDecl = 1;
@@ -149,7 +153,7 @@ def PolyAttn_NormalizerKind : PolyAttn_Enum<"NormalizerKind", "the form of the d
   I32EnumAttrCase<"Sum", 1, "sum">,
   I32EnumAttrCase<"Bias", 2, "bias">,
   I32EnumAttrCase<"Softmax", 3, "softmax">]>;
-def PolyAttn_EpsMode : PolyAttn_Enum<"EpsMode", "what eps is relative to", [
+def PolyAttn_EpsMode : PolyAttn_Enum<"EpsMode", "whether eps is absolute or relative to the row", [
   I32EnumAttrCase<"Absolute", 0, "absolute">, I32EnumAttrCase<"RowMax", 1, "row_max">]>;
 def PolyAttn_Reduce : PolyAttn_Enum<"Reduce", "sum or mean over the keys", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;
@@ -165,12 +169,12 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
       bias, bias = b             o = N / (b + Z)              (PolySketchFormer: b = 1)
       softmax                    o = N / Z with exp(score) in place of each score
 
-    eps of `sum` and bias of `bias` have no default. `eps_mode = row_max` adds e times the row's largest score instead of e (retention,
-    FPA). `reduce = mean` divides N and Z by the number of visible keys first (FLatten,
-    PolaFormer). `guard_below = t, guard_add = a`, both or none, adds a where |Z| <= t (Performer).
-    `min_denom = m` is a floor on the denominator's magnitude; its sign is kept. `softmax` has no
-    fields. Kernels subtract the largest score of a row before exponentials are taken, which changes
-    no result and leaves no number out of range.
+    `eps` of `sum` and `bias` of `bias` have no default. `eps_mode = row_max` adds e times the row's
+    largest score instead of e (retention, FPA). `reduce = mean` first divides N and Z by the number
+    of visible keys (FLatten, PolaFormer). `guard_below = t, guard_add = a` adds a where |Z| <= t
+    (Performer). Both are given, or none. `min_denom = m` is a floor on the denominator's magnitude;
+    the sign is kept. `softmax` has no fields. Kernels subtract the largest score of a row before
+    they take exponentials. This changes no result and keeps all numbers in range.
 
     Example: `#polyattn.normalizer<sum, eps = 1.000000e-06>`
   }];
@@ -224,35 +228,38 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "how one attention is computed";
   let description = [{
-    What `--polyattn-choose-schedule` decides, or what a user writes in its place.
+    Chosen by `--polyattn-choose-schedule`, or written by a user in its place.
 
-      form            `state`: blocks meet through S (PolySketchFormer, section 3.1);
-                      `quadratic`: all pairs by scores, tile by tile (FPA's tiled form);
-                      `both`: quadratic for fewer than `quadratic_below` positions;
-                      `chunkwise`: blocks are computed each by itself, from the state before their
-                      segment and the pairs of the segment by scores. Stages before them compute the
-                      sums of segments, and from these the states. Under the full mask all blocks
-                      read the sum of all segments. Calls of fewer than `quadratic_below` positions
-                      are one segment
-      diagonal        pairs of one block by the score form or by inner products of features
-      block           positions in a block, 1 to 1024; blocks of one entry are as long as the
-                      shortest of its attends', and no longer than a local kernel's
-      feature_block   features that are formed at a time, 1 or more
-      short_blocks    lengths, ascending, none where it is left out: a call of at most so many
-                      positions is one block of that length, all pairs by scores and no state.
-                      Not for a full mask, and only where no state is given or asked for, and no longer
-                      than a local kernel's block; an entry has those that all its attends have
-      contracted      the value is one of the two factors of the key's features, as in gradients of squares
-                      of scores: the state is symmetric in both and has each of their products once, and
-                      what a query gets of it is contracted with its own factor. Left out where it is not
-      segment         with `chunkwise`: the positions of a segment, a multiple of `block` and of a local
-                      kernel's block, at most 65536
-      states          with `chunkwise`: the type in which the states before segments are stored, f32
-                      where it is left out
+    - `form = state`: blocks meet through S (PolySketchFormer, section 3.1).
+    - `form = quadratic`: all pairs by scores, tile by tile (FPA's tiled form).
+    - `form = both`: quadratic for fewer than `quadratic_below` positions.
+    - `form = chunkwise`: each block is computed by itself, from the state before its segment and
+      the scores of the segment's pairs. Earlier stages compute the sums of segments and, from
+      these, the states. Under the full mask all blocks read the sum of all segments. Calls of fewer
+      than `quadratic_below` positions are one segment.
+    - `diagonal`: pairs of one block by the score form, or by inner products of features.
+    - `block`: positions in a block, 1 to 1024. The blocks of one entry are as long as the shortest
+      block of its attends, and no longer than the block of a local kernel.
+    - `feature_block`: features that are formed at a time, 1 or more.
+    - `short_blocks`: ascending lengths, none if left out. A call of at most so many positions is
+      one block of that length, with all pairs by scores and no state. They are not for the full
+      mask, nor where a state is given or asked for. They are no longer than the block of a local
+      kernel. An entry has the short blocks that all its attends have.
+    - `contracted`: the value is one of the two factors of the key's features, as in gradients of
+      squares of scores. The state is symmetric in both factors and has each of their products once.
+      A query's product with the state is contracted with the query's own factor. Left out where it
+      does not apply.
+    - `segment`: with `chunkwise`, the positions of a segment: a multiple of `block` and of the
+      block of a local kernel, at most 65536.
+    - `states`: with `chunkwise`, the type in which the states before segments are stored; f32 if
+      left out.
 
-    How features are stored is another decision: powers are symmetric with a schedule as without.
+    The schedule does not say how features are stored: powers are symmetric with and without one.
 
-    Example: `#polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0, short_blocks = [16, 32]>`
+    ```
+    #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 128,
+                       quadratic_below = 0, short_blocks = [16, 32]>
+    ```
   }];
   let parameters = (ins
     EnumParameter<PolyAttn_ScheduleForm>:$form,

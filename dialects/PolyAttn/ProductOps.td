@@ -43,10 +43,10 @@ def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1, 0, 0, "false", [Combine
 def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power", 1, 0, 0, "false", [CombinesScores]> {
   let summary = "tensor power a^(x)p, or the symmetric power with the same scores";
   let description = [{
-    All p-fold products (`tensor`, TPOW), the sorted monomials weighted by the root of
-    their multinomial (`symmetric`), or sorted tuples of whole blocks (`symmetric` with
-    `block`, TSPOW). The score is <a, a'>^p for each; with `abs` it is |<a, a'>|^p,
-    which is another function where p is odd and then has no features.
+    All p-fold products (`tensor`, TPOW), the sorted monomials weighted by the root of their
+    multinomial (`symmetric`), or sorted tuples of whole blocks (`symmetric` with `block`, TSPOW).
+    The score is <a, a'>^p for each. With `abs` it is |<a, a'>|^p. For odd p that is another
+    function, which has no features.
 
     C1: the degree is between 1 and 64.
     C2: a block is given with `symmetric` only and divides the operand's width.
@@ -61,10 +61,10 @@ def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power", 1, 0, 0, "false", [CombinesSc
 def PolyAttn_ExpScoreOp : PolyAttn_FeatureOp<"exp_score", 1, 0, 0, "false", [CombinesScores]> {
   let summary = "the exponential of a score";
   let description = [{
-    The score is exp(<a, a'>), where <a, a'> is the score of the operand. It has no features. Sums of
-    scores under it (`concat`) are products of exponentials, so that a `relative` beside vectors is a
-    bias of the exponent. `normalize <softmax>` takes exponentials by itself; this op says them in
-    other rows, and in gradients of a softmax.
+    The score is exp(<a, a'>), where <a, a'> is the score of the operand. The op has no features.
+    Exponentials of sums of scores (`concat`) are products of exponentials. So a `relative` beside
+    vectors is a bias of the exponent. `normalize <softmax>` takes exponentials by itself. This op
+    writes them in other rows, and in gradients of a softmax.
 
     C1: the result's structure has a size that a formula may have.
 

@@ -47,19 +47,19 @@ def PolyAttn_StateOp : PolyAttn_StateUpdateOp<"state"> {
         S_i = g_i S_{i-1} + key_i value_i^T
         z_i = g_i z_{i-1} + key_i                  with `normalizer`
 
-    under `anticausal` the same from the last position on, S_i = g_{i+1} S_{i+1} + key_i value_i^T, and
-    under `full` the sum over all keys. The result stands for the sums at all positions: an attend that
-    reads it (`attend`, operand `state`) takes what reaches its row. `initial`, the decay, `gate_heads`,
-    `grouping` and `of_keys` mean what they mean for an attend, whose state this is.
-    `--polyattn-name-states` gives each attend that its schedule computes through a state one of these,
-    and `--polyattn-merge-states` lets several attends read one.
+    under `anticausal` the same from the last position on, S_i = g_{i+1} S_{i+1} + key_i value_i^T,
+    and under `full` the sum over all keys. The result stands for the sums at all positions. An
+    attend that reads it (`attend`, operand `state`) takes the sums that reach its row. `initial`,
+    the decay, `gate_heads`, `grouping` and `of_keys` mean the same as for the attend whose state
+    this is. `--polyattn-name-states` gives one of these ops to each attend that its schedule
+    computes through a state. `--polyattn-merge-states` lets several attends read one.
 
-    `block = L` is that of the readers' local kernel: keys come into the state once their block of L
-    positions is complete. It says when a key may be added, and not what the sums are.
-    `last_apart` says how kernels keep the sums: the value's last element is the weight of the features
-    in a column of its own, as a normalizer is kept.
+    `block = L` is the block of the readers' local kernel: keys come into the state once their block
+    of L positions is complete. It says when a key may be added, and does not change the sums.
+    `last_apart` says how kernels keep the sums. The last element of the value is the weight of the
+    features and has a column of its own, as a normalizer has.
 
-    C1: a decay needs an order and has the form and the shape that `attend` C6 and C7 say.
+    C1: a decay needs an order, with the form and the shape of `attend` C6 and C7.
     C2: an initial state has the shape that `attend` C8 says, and needs an order.
     C3: there are at most 2^24 features.
     C4: `block` is positive and needs an order.
@@ -85,18 +85,19 @@ def PolyAttn_StateOp : PolyAttn_StateUpdateOp<"state"> {
 def PolyAttn_ChannelStateOp : PolyAttn_StateUpdateOp<"channel_state"> {
   let summary = "the sum over keys of features times values, each feature with a decay of its own";
   let description = [{
-    The recurrence of gated linear attention (Yang et al. 2024, equation 3): with g a vector of numbers, one
-    for each feature,
+    The recurrence of gated linear attention (Yang and others 2024, equation 3). With g a vector of
+    numbers, one for each feature,
 
         S_i = diag(g_i) S_{i-1} + key_i value_i^T
         z_i = g_i * z_{i-1} + key_i                element by element, with `normalizer`
 
-    The decay has the logarithms of g. `initial`, `gate_heads` and `grouping` mean what they mean for an
-    attend. The score of a pair is no number times <query_i, key_j>, but the sum over features c of
-    query_ic key_jc g_{j+1,c} ... g_{i,c}.
+    The decay has the logarithms of g. `initial`, `gate_heads` and `grouping` mean the same as for
+    an attend. The score of a pair is not a number times <query_i, key_j>. It is the sum over
+    features c of `query_ic key_jc g_{j+1,c} ... g_{i,c}`.
 
     C1: the decay is f32 of shape [B, T, H, D] for D features.
-    C2: an initial state has the shape that `attend` C8 says; the decay and the initial state are arguments.
+    C2: an initial state has the shape that `attend` C8 says; the decay and the initial state are
+        arguments.
     C3: there are at most 2^24 features.
     C4: the mask is causal.
 
@@ -160,8 +161,8 @@ def PolyAttn_TransposeStateOp : PolyAttn_StateViewOp<"transpose_state"> {
 def PolyAttn_StateRowsOp : PolyAttn_StateViewOp<"state_rows"> {
   let summary = "the sums of some of a state's features";
   let description = [{
-    The rows of `rows` features from `first` on. Where a key is a concatenation, the state of one of its
-    parts is such rows.
+    The rows of `rows` features from `first` on. If a key is a concatenation, the state of one of
+    its parts consists of such rows.
 
     C1: the state has no normalizer, and all of the rows.
 
@@ -185,7 +186,7 @@ def PolyAttn_ScaleStateOp : PolyAttn_StateViewOp<"scale_state"> {
 def PolyAttn_StackStatesOp : PolyAttn_StateViewOp<"stack_states"> {
   let summary = "the state of a concatenation of keys";
   let description = [{
-    The features of one state behind those of the other, over the same values.
+    The features of all states, concatenated, over the same values.
 
     C1: the states have no normalizer, and values of one width.
 
@@ -197,7 +198,7 @@ def PolyAttn_StackStatesOp : PolyAttn_StateViewOp<"stack_states"> {
 def PolyAttn_JoinStatesOp : PolyAttn_StateViewOp<"join_states"> {
   let summary = "the state of a concatenation of values";
   let description = [{
-    The values of one state behind those of the other, for the same features.
+    The values of all states, concatenated, for the same features.
 
     C1: the states have no normalizer, and as many features each.
 
@@ -209,10 +210,11 @@ def PolyAttn_JoinStatesOp : PolyAttn_StateViewOp<"join_states"> {
 def PolyAttn_UnfoldPairsOp : PolyAttn_StateViewOp<"unfold_pairs"> {
   let summary = "the state that is symmetric in a factor of its features and in its values";
   let description = [{
-    Of a state C of the features `sym 2 [n]` of a vector k, and values c of m elements, the state of the
-    features k x c and values k, or with `factor_last` of the features c x k: the sum of k_a c_r k_b over
-    the keys is that in C for the pair of a and b, over the pair's weight. Gradients of squares of scores
-    have such states (`contracted` in the schedule). n(n+1)/2 sums of m elements stand for n m sums of n.
+    The operand C is a state of the features `sym 2 [n]` of a vector k, and of values c of m
+    elements. The result is the state of the features k x c and the values k; with `factor_last`, of
+    the features c x k. The sum of `k_a c_r k_b` over the keys is the sum in C for the pair of a and
+    b, divided by the weight of the pair. Gradients of squares of scores have such states
+    (`contracted` in the schedule). n(n+1)/2 sums of m elements stand for n m sums of n.
 
     C1: the state has n(n+1)/2 features for some n, and no normalizer.
 

@@ -12,12 +12,12 @@ include "mlir/IR/OpBase.td"
 def PolyAttn_StateUpdateInterface : OpInterface<"StateUpdateInterface"> {
   let cppNamespace = "::polyattn";
   let description = [{
-    An op that gives a state: the sums of a recurrence S_i = A_i S_{i-1} + key_i value_i^T over positions.
-    The transition A_i is what one op has and another has not: a number (`state`), a number for each
-    feature (`channel_state`).
+    An op that gives a state: the sums of a recurrence S_i = A_i S_{i-1} + key_i value_i^T over
+    positions. The transition A_i is what one op has and another has not: a number (`state`), a
+    number for each feature (`channel_state`).
 
-    The methods say what a state is made of, so that passes move, share and cut states of any op. What a
-    transition does stands where its level is, in functions that are chosen by the op's class
+    The methods say what a state is made of, so that passes move, share and cut states of any op.
+    What a transition does stands where its level is, in functions that are chosen by the op's class
     (OpDispatch.h): a level that misses one for an op does not compile.
 
     | level | what an op says there |

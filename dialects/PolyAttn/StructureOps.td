@@ -54,7 +54,7 @@ def PolyAttn_ConstantOp : PolyAttn_FeatureOp<"constant", 0> {
 def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
   let summary = "the elements at the given indices, in their order";
   let description = [{
-    Coordinate selection (FPA, Table 1), slices and rolls (DPFP) alike.
+    Used for coordinate selection (FPA, Table 1), slices, and rolls (DPFP).
 
     C1: there is at least one index, each within the operand's width.
 
@@ -67,8 +67,7 @@ def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
 def PolyAttn_ScatterOp : PolyAttn_FeatureOp<"scatter"> {
   let summary = "the operand's elements added up at the given indices, zero elsewhere";
   let description = [{
-    y_j is the sum of the x_i with indices[i] = j: what `select` is the other way round, and the
-    gradient of it.
+    y_j is the sum of the x_i with indices[i] = j. It is the adjoint and the gradient of `select`.
 
     C1: the width is at least 1.
     C2: there are as many indices as the operand is wide, each within `width`.

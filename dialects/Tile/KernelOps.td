@@ -19,21 +19,21 @@ def Tile_KernelOp : Tile_Op<"kernel",
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "a tile kernel and its tensors";
   let description = [{
-    The body is what one program does. Its arguments are the tensors, inputs first, as
-    memrefs with dynamic strides whose innermost stride is 1. Programs are independent of each
-    other, and none stores to an input.
+    The body is the work of one program. Its arguments are the tensors, inputs first, as memrefs
+    with dynamic strides whose innermost stride is 1. Programs are independent of each other, and
+    none stores to an input.
 
-    `programs` says how many there are, as the stage of `tile.entry` that launches the kernel does:
-    one extent for each axis of their grid, the last of which is counted fastest, or a single program
-    without. `tile.program_id` is a program's coordinate along an axis. What is computed from it, the
-    head of keys that serves a head of queries for instance, is ordinary arithmetic in the body.
+    `programs` gives their number, like the stage of `tile.entry` that launches the kernel. It has
+    one extent for each axis of their grid, and the last one is counted fastest. Without it there is
+    a single program. `tile.program_id` is a program's coordinate along an axis. Values computed
+    from it, such as the key head that serves a query head, are ordinary arithmetic in the body.
 
-    With `cluster = N` there are N programs where there was one, which run together on multiprocessors
-    that see each other's memory: `tile.cluster_rank` tells them apart, and `tile.cluster_sum` adds
-    what they have.
+    With `cluster = N` there are N programs in place of one. They run together on multiprocessors
+    that see each other's memory. `tile.cluster_rank` distinguishes them, and `tile.cluster_sum`
+    adds up their tiles.
 
-    What is verified of the grid: an extent names tensors of the kernel, and all but the first are
-    numbers or sizes, `dim(t, d)`, so that a program's number can be taken apart.
+    C1: an extent names tensors of the kernel. All but the first are numbers or sizes, `dim(t, d)`,
+        so that a program's number can be split into coordinates.
 
     ```mlir
     tile.kernel @copy programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
@@ -96,9 +96,9 @@ def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
 }
 
 def Tile_ClusterSumOp : Tile_Op<"cluster_sum", [SameOperandsAndResultType]> {
-  let summary = "the sum of what the programs of a cluster have";
+  let summary = "the sum of a tile over the programs of a cluster";
   let description = [{
-    Every program of the cluster must come here, and each has the sum after it.
+    Every program of the cluster must reach this op, and each then has the sum.
 
     ```mlir
     %all = tile.cluster_sum %part : <64x128xf32>

@@ -14,7 +14,7 @@ include "mlir/IR/SymbolInterfaces.td"
 // Sizes that a launch decides
 //===----------------------------------------------------------------------===//
 
-def Tile_ExtentBase : Tile_Enum<"ExtentBase", "what an extent is counted in", [
+def Tile_ExtentBase : Tile_Enum<"ExtentBase", "the unit of an extent", [
   I32EnumAttrCase<"Number", 0, "number">, I32EnumAttrCase<"Dimension", 1, "dim">,
   I32EnumAttrCase<"Segments", 2, "segments">, I32EnumAttrCase<"Splits", 3, "splits">,
   I32EnumAttrCase<"Parts", 4, "parts">]>;
@@ -23,8 +23,8 @@ def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {
   let mnemonic = "extent";
   let summary = "a size that a launch decides";
   let description = [{
-    `times * ceildiv(base + plus, divisor)`, where the base is the size of a dimension of one of the
-    caller's tensors, a choice of the launch, or nothing. Written as short as it is:
+    `times * ceildiv(base + plus, divisor)`. The base is the size of a dimension of one of the
+    caller's tensors, a choice of the launch, or nothing. An extent is written in the shortest form:
 
     ```
     64                             a number
@@ -74,10 +74,15 @@ def Tile_EntryOp : Tile_Op<"entry",
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "how the kernels of an entry are launched";
   let description = [{
-    Stands beside the kernels down to the LLVM dialect, and is all that a launcher needs to know of
-    them: workspaces, which the launcher brings along, stages, which run one after another in this
-    order, and choices, numbers that the launcher finds for each call. `tensors` counts the caller's,
-    of which the first `inputs` are arguments and the others results.
+    Stands beside the kernels down to the LLVM dialect, and has all that a launcher needs to know of
+    them:
+
+    - workspaces, which the launcher allocates;
+    - stages, which run one after another in this order;
+    - choices, numbers that the launcher finds for each call.
+
+    `tensors` counts the caller's tensors. The first `inputs` of them are arguments, the others
+    results.
 
     ```mlir
     tile.entry @linear tensors 4 inputs 3 {
@@ -90,14 +95,16 @@ def Tile_EntryOp : Tile_Op<"entry",
     }
     ```
 
-    What is verified: C1, there is a stage, and no two ops of one kind have one name; C2, a stage
-    names a kernel of the module and workspaces of the entry; C3, extents name tensors of the caller
-    and choices that are made here, and choices none; C4, numbers are in the ranges that a launcher
-    can compute with: workspaces have at most 2^40 elements but for what calls decide; C5, a kernel
-    of the tile dialect takes the caller's tensors, then the stage's workspaces, of the same types;
-    C6, and it counts its programs as the stage does; C7, what a `main` stage needs has one after
-    it, what needs a `main` stage has one before it, and one `main` stage at most has programs of
-    segments.
+    C1: there is a stage, and no two ops of one kind have one name.
+    C2: a stage names a kernel of the module and workspaces of the entry.
+    C3: extents name tensors of the caller and choices that are made here, and choices none.
+    C4: numbers are in the ranges that a launcher can compute with. Workspaces have at most 2^40
+        elements, without the factors that calls decide.
+    C5: a kernel of the tile dialect takes the caller's tensors, then the stage's workspaces, of the
+        same types.
+    C6: it counts its programs as the stage does.
+    C7: a stage that runs before a `main` stage has one after it, and a stage that runs after one
+        has one before it. At most one `main` stage has programs of segments.
   }];
   let arguments = (ins SymbolNameAttr:$entry, I64Attr:$tensors, I64Attr:$inputs);
   let regions = (region SizedRegion<1>:$body);
@@ -112,7 +119,7 @@ def Tile_EntryOp : Tile_Op<"entry",
   }];
 }
 
-def Tile_WorkspaceFill : Tile_Enum<"WorkspaceFill", "what a workspace holds before the first stage", [
+def Tile_WorkspaceFill : Tile_Enum<"WorkspaceFill", "the contents of a workspace before the first stage", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Zero", 1, "zero">,
   I32EnumAttrCase<"Launch", 2, "launch">]>;
 def Tile_WorkspaceFillAttr : EnumAttr<Tile_Dialect, Tile_WorkspaceFill, "workspace_fill"> {
@@ -120,14 +127,18 @@ def Tile_WorkspaceFillAttr : EnumAttr<Tile_Dialect, Tile_WorkspaceFill, "workspa
 }
 
 def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
-  let summary = "memory that the launcher brings along";
+  let summary = "memory that the launcher allocates";
   let description = [{
-    A dense tensor that the stages have between them and no caller sees. Before the first stage it
-    holds anything, or with `fill zero` zeros: flags by which programs of a stage wait for each other.
-    `fill launch` is four i64. In a stage `per_split` the first two are the first split that the
-    program computes and the one behind its last, where splits are combined which of the programs of
-    a head it is and how many there are. The others are the position of the first row, and how many
-    rows come after the last, in launches of the same call.
+    A dense tensor that only the stages use: no caller sees it. Before the first stage its contents
+    are undefined. With `fill zero` they are zeros: flags by which programs of a stage wait for each
+    other. With `fill launch` they are four i64:
+
+    | number | in a stage `per_split` | in a stage that combines splits |
+    |---|---|---|
+    | 1 | the first split that the program computes | which of the programs of a head it is |
+    | 2 | the split after its last one | how many programs a head has |
+    | 3 | the position of the first row | the same |
+    | 4 | how many rows of the same call come after the last row of this launch | the same |
 
     ```mlir
     tile.workspace @flags : i32 [dim(0, 0), dim(0, 2)] fill zero
@@ -141,7 +152,7 @@ def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
   let hasVerifier = 1;
 }
 
-def Tile_StageRole : Tile_Enum<"StageRole", "what a stage computes", [
+def Tile_StageRole : Tile_Enum<"StageRole", "the results of a stage", [
   I32EnumAttrCase<"Main", 0, "main">,
   I32EnumAttrCase<"SegmentSums", 1, "segment_sums">,
   I32EnumAttrCase<"SegmentStates", 2, "segment_states">,
@@ -162,14 +173,14 @@ def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
   let summary = "one launch of a kernel";
   let description = [{
     The number of programs is the product of `programs`. The kernel takes the caller's tensors, then
-    those that it uses. A stage begins when the one before has ended.
+    the workspaces that it uses. A stage begins when the one before has ended.
 
-    The role says what the kernel computes. `main` is not written.
+    The role says which results the kernel computes. `main` is not written.
 
     | role | computes | when |
     |---|---|---|
     | `main` | rows, and final states | |
-    | `segment_sums` | what the keys of each segment add to the states | before `main` |
+    | `segment_sums` | the sums that the keys of each segment add to the states | before `main` |
     | `segment_states` | the states before each segment | before `main` |
     | `few` | calls of few tokens | before `main` |
     | `vectors` | the features of calls of one token | before `main` |
@@ -182,10 +193,10 @@ def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
     | `write_back` | final states into the arguments that hold them | after `main` |
 
     With `per_split` the programs run as often as there are threads for the splits of the features,
-    each time for some splits that follow each other. A stage that combines splits runs as often,
-    but only where there are several splits.
+    each time for some consecutive splits. A stage that combines splits runs as often, but only if
+    there are several splits.
 
-    Programs of a `chained` stage wait for those with lower numbers: a program begins when all of
+    Programs of a `chained` stage wait for programs with lower numbers: a program begins when all of
     these have begun.
 
     ```mlir
@@ -218,19 +229,19 @@ def Tile_ExtentBaseAttr : EnumAttr<Tile_Dialect, Tile_ExtentBase, "extent_base">
 def Tile_ChooseOp : Tile_Op<"choose", [HasParent<"EntryOp">]> {
   let summary = "a number that the launcher finds for each call";
   let description = [{
-    `segments` of a head's positions, which several programs compute: all but the last ones have one
-    length, a multiple of `multiple` and at least eight blocks of `block` positions. A stage before
-    sums up what the positions of a segment add to the state, each in `subsegments`, at
-    `prefix_cost_percent` of what a position costs in the main stage. Calls of fewer than
+    `segments` divides a head's positions over several programs. All segments but the last have one
+    length, a multiple of `multiple` and at least eight blocks of `block` positions. An earlier
+    stage sums up the contribution of each segment to the state, in `subsegments` parts. A position
+    there costs `prefix_cost_percent` of its cost in the main stage. Calls of fewer than
     `min_positions` have one segment.
 
-    `splits` of a head's features, at most `max`, for calls of `min_positions` or more. Long calls
-    are computed in rounds of multiples of `multiple` positions.
+    `splits` divides a head's features into at most `max` parts, for calls of `min_positions` or
+    more. Long calls are computed in rounds of multiples of `multiple` positions.
 
-    `parts` of what is added up over many programs, where each program of a part has a sum of its
-    own, of `bytes`: no more parts than there are items, which `of` counts, and no more than
-    give `max` programs, rounded up. From sizes alone, so that the same call always adds in the
-    same order.
+    `parts` divides a sum over many programs. Each program of a part has a sum of its own, of
+    `bytes`. There are no more parts than items, which `of` counts, and no more than give `max`
+    programs, rounded up. The number depends on sizes alone, so that the same call always adds in
+    the same order.
 
     ```mlir
     tile.choose splits of dim(0, 1) {max = 8 : i64, min_positions = 96 : i64, multiple = 64 : i64}

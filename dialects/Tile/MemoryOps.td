@@ -12,17 +12,17 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_LoadOp : Tile_Op<"load",
     [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a tile of a tensor; what lies past the end reads as zero";
+  let summary = "a tile of a tensor; elements past the end read as zero";
   let description = [{
-    One index for each dimension of the tensor says where the tile starts. Rows run
-    along dimension `row_dim`, columns along `col_dim`; -1 stands for a tile of one row or
-    one column. Elements are converted to the tile's. Where `valid` is given, only that many rows
-    (columns where `row_dim` is -1 or the tile is read `transposed`) are in the tensor.
+    One index for each dimension of the tensor says where the tile starts. Rows run along dimension
+    `row_dim`, columns along `col_dim`; -1 stands for a tile of one row or one column. Elements are
+    converted to the element type of the tile. With `valid`, only that many rows are in the tensor.
+    They are columns if `row_dim` is -1 or the tile is read `transposed`.
 
-    With `transposed` the result is the transpose of what the dimensions say.
+    With `transposed` the result is the transpose of the tile that the dimensions describe.
 
-    A kernel's inputs keep their elements while it runs, so that equal loads of one of them are
-    one.
+    A kernel's inputs keep their elements while it runs, so equal loads of one input are the same
+    load.
 
     ```mlir
     %x = tile.load %q[%b, %t, %h, %c0] valid %n {row_dim = 1, col_dim = 3, transposed}
@@ -41,8 +41,8 @@ def Tile_LoadOp : Tile_Op<"load",
 def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "writes a tile to a tensor, rows past the end left alone";
   let description = [{
-    As `tile.load`, the other way round: only the first `valid` rows are written where it is
-    given. Elements are rounded to the tensor's type.
+    The inverse of `tile.load`: with `valid`, only the first `valid` rows are written. Elements are
+    rounded to the tensor's type.
   }];
   let arguments = (ins Tile_TileType:$tile, Arg<AnyMemRef, "", [MemWrite]>:$memref,
                        Variadic<Index>:$indices, Optional<Index>:$valid, I64Attr:$row_dim, I64Attr:$col_dim);
@@ -56,8 +56,8 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
 def Tile_BufferOp : Tile_Op<"buffer"> {
   let summary = "a buffer of zeros";
   let description = [{
-    With `persistent` it holds what the last call of this program left in it, or nothing
-    of use in the first one: a launch may cut a sequence into several calls.
+    With `persistent` it keeps its contents from the last call of this program, since a launch may
+    split a sequence into several calls. In the first call the contents are undefined.
 
     Example: `%s = tile.buffer : <1024x64>`
   }];
@@ -88,8 +88,8 @@ def Tile_WriteOp : Tile_Op<"write"> {
 def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
   let summary = "buffer rows += A B, the buffer's rows scaled first where a factor is given";
   let description = [{
-    The state's update S <- g S + phi_k V. A is M x K, B is K x N; the first `bound` of
-    the K terms are summed where it is given. `precision` is that of `tile.dot`.
+    The state's update S <- g S + phi_k V. A is M x K, B is K x N. With `bound`, the first `bound`
+    of the K terms are summed. `precision` is the same as in `tile.dot`.
 
     ```mlir
     tile.accumulate %phi_k, %v, %s[%c0] bound %n precision <bf16>
@@ -111,14 +111,13 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
 }
 
 def Tile_RecurOp : Tile_Op<"recur", [AttrSizedOperandSegments]> {
-  let summary = "rows of a tensor <- factor rows + key^T value, and what a query has of them then";
+  let summary = "rows of a tensor <- factor rows + key^T value, then a query's product with them";
   let description = [{
-    One step of a recurrence, S <- g S + k v^T and o + q^T S, over rows of a state where it lies.
-    Each element of them is read once and written once. The rows run along the last dimension of the
-    tensor but one, their elements along the last one; `key` and `query` have an element for each
-    row. The factor is one number, or one for each row. Without it the rows keep what they have,
-    without a key they are read only. With `before` the sums are of what the rows had before all
-    that.
+    One step of a recurrence, S <- g S + k v^T and o + q^T S, over rows of a state in place. Each
+    element of them is read once and written once. The rows run along the last dimension but one of
+    the tensor, their elements along the last one. `key` and `query` have an element for each row.
+    The factor is one number, or one for each row. Without it the rows keep their contents; without
+    a key they are only read. With `before` the sums use the rows before all these updates.
 
     Sums are f32, in the order of the rows for each element of the tensor, not for the result.
 

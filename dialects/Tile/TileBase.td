@@ -17,17 +17,17 @@ def Tile_Dialect : Dialect {
   let cppNamespace = "::polyattn::tile";
   let summary = "How one block of an attention is computed.";
   let description = [{
-    A tile kernel: what one (batch, head) does, block of positions by block. Values
-    are tiles of static shape; sizes of batch, sequence and heads are dynamic. Nothing is
-    said of a machine: where a tile lives, how it is laid out and how an op is cut into
-    vectors is decided by the lowerings.
+    A tile kernel is the program of one (batch, head), block of positions by block. Values are tiles
+    of static shape; sizes of batch, sequence and heads are dynamic. The dialect does not describe a
+    machine. Lowerings decide where a tile lives, how it is laid out and how an op is split into
+    vectors.
 
-    Vectors of features are kept *transposed* throughout: a tile of n features of C
-    tokens is n x C, so that tokens run along the contiguous dimension, any n needs no
-    padding, and reductions over features are sums of rows.
+    Vectors of features are stored *transposed* throughout: a tile of n features of C tokens is n x
+    C. So tokens run along the contiguous dimension, any n needs no padding, and reductions over
+    features are sums of rows.
 
-    Values are immutable but for buffers, which hold what lives across blocks: the state
-    S and z. They are written by `accumulate` and `write` only.
+    Values are immutable, except for buffers. Buffers hold the values that live across blocks: the
+    state S and z. Only `accumulate` and `write` write them.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -44,9 +44,9 @@ def Tile_TileType : TypeDef<Tile_Dialect, "Tile"> {
   let mnemonic = "tile";
   let summary = "a matrix of elements, rows x columns";
   let description = [{
-    `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1. Elements are f32 or f64, or
-    bf16 or f16 where they are operands of products: a `tile.map` with `arith.truncf` or
-    `arith.extf` converts them. Sums, and what buffers hold, are never of 16 bits.
+    `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1. Elements are f32 or f64,
+    or bf16 or f16 in operands of products: a `tile.map` with `arith.truncf` or `arith.extf`
+    converts them. Sums and buffers are never of 16 bits.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
@@ -84,13 +84,13 @@ def Tile_AxisAttr : EnumAttr<Tile_Dialect, Tile_Axis, "axis"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Tile_Precision : Tile_Enum<"Precision", "in what the operands of a product are multiplied", [
+def Tile_Precision : Tile_Enum<"Precision", "the format in which a product multiplies its operands", [
   I32EnumAttrCase<"F64", 0, "f64">, I32EnumAttrCase<"F32", 1, "f32">,
   I32EnumAttrCase<"TF32", 2, "tf32">, I32EnumAttrCase<"SplitTF32", 3, "split_tf32">,
   I32EnumAttrCase<"BF16", 4, "bf16">, I32EnumAttrCase<"SplitBF16", 5, "split_bf16">,
   I32EnumAttrCase<"F16", 6, "f16">]>;
 def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
-  let summary = "what a product rounds its operands to";
+  let summary = "the format to which a product rounds its operands";
   let description = [{
     | | an operand becomes | rounded |
     |---|---|---|
@@ -98,13 +98,14 @@ def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
     | `tf32` | 10 bits of mantissa, the exponents of f32 | to nearest, ties away from zero |
     | `bf16` | 7 bits of mantissa, the exponents of f32 | to nearest, ties to even |
     | `f16` | 10 bits of mantissa, exponents up to 2^15 | to nearest, ties to even |
-    | `split_tf32`, `split_bf16` | a sum high + low of two such values | low is what high left over, rounded |
+    | `split_tf32`, `split_bf16` | a sum high + low of two such values | low is the rest, rounded |
 
-    A split product is high high + high low + low high. Elements of an operand that the format holds,
-    those of a bf16 tile in `tf32` for instance, stay what they are. Whatever the operands, products
-    are exact or rounded to f32, and summed in f32; those of f64 are summed in f64. A lowering may keep
-    a matrix that it rounds to 16 bits for a product of matrices so, for all who use it: the tensor cores'
-    does, and so does the interpreter where it rounds.
+    A split product is high high + high low + low high. Elements that the format holds exactly, such
+    as the elements of a bf16 tile in `tf32`, are not changed. Products of operands are exact or
+    rounded to f32, and summed in f32. Products of f64 are summed in f64. A lowering may store a
+    matrix in 16 bits once it rounds the matrix to 16 bits for a product of matrices. All uses of
+    the matrix then see the rounded elements. The lowering to tensor cores does this, and so does
+    the interpreter when it rounds.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -113,11 +114,12 @@ def Tile_NestAttr : AttrDef<Tile_Dialect, "Nest"> {
   let mnemonic = "nest";
   let summary = "a nest of loops that fetches rows of tensors while it computes";
   let description = [{
-    A processor computes a block's products in nests of loops, and meanwhile fetches the rows that the next
-    block reads and writes. The op that a nest computes, a product, a map, a mask or an update, has it as
-    `tile.nest`; a load or store says with `tile.prefetched_by` which nest fetches its window of the next
-    iteration of the loop around it. Where the nest stands in a loop of its own, up to so many `iterations`
-    of that share the rows. Results are the same with and without. `--tile-prefetch` writes these.
+    A processor computes a block's products in nests of loops. Meanwhile it fetches the rows that
+    the next block reads and writes. The op that a nest computes (a product, a map, a mask or an
+    update) has the nest as `tile.nest`. A load or store names in `tile.prefetched_by` the nest that
+    fetches its window of the next iteration of the loop around it. If the nest stands in a loop of
+    its own, up to so many `iterations` of that loop share the rows. Results are the same with and
+    without. `--tile-prefetch` writes these attributes.
 
     ```mlir
     #tile.nest<0>

@@ -37,15 +37,15 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
 def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
   let summary = "A B, added to an accumulator where one is given";
   let description = [{
-    A is M x K, or K x M with `lhs_transposed`; B is K x N. The first `bound` of the K terms
-    are summed where it is given. `lower` computes the entries at and below the diagonal
-    only (what stands above is unspecified). `lower_lhs` says that A is zero above its
-    diagonal: row i sums its first i + 1 terms. `upper` and `upper_lhs` are the same of what is at
-    and above the diagonal: there row i sums the terms from i on.
+    A is M x K, or K x M with `lhs_transposed`; B is K x N. With `bound`, the first `bound` of the K
+    terms are summed. `lower` computes only the entries at and below the diagonal; the entries above
+    are unspecified. `lower_lhs` says that A is zero above its diagonal: row i sums its first i + 1
+    terms. `upper` and `upper_lhs` are the same for the entries at and above the diagonal: there row
+    i sums the terms from i on.
 
-    `precision` says to what the operands are rounded before they are multiplied
-    (`#tile.precision`); without it they are not. `--tile-set-precision` gives it to the products of a
-    tile kernel for a target.
+    `precision` is the format to which the operands are rounded before they are multiplied
+    (`#tile.precision`). Without it they are not rounded. `--tile-set-precision` sets it for all
+    products of a tile kernel for a target.
 
     ```mlir
     %p = tile.dot %phi_q, %phi_k precision <bf16> {lhs_transposed, lower}
@@ -108,7 +108,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
 
 def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure, SameOperandsAndResultType]> {
   let summary = "keeps entries at and below the diagonal, zero elsewhere";
-  let description = "With `upper` it keeps those at and above the diagonal.";
+  let description = "With `upper` it keeps the entries at and above the diagonal.";
   let arguments = (ins Tile_TileType:$input, UnitAttr:$upper);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -121,8 +121,8 @@ def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure, SameOperandsAndResultType]
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "sum or maximum over rows (a row vector) or columns (a column vector)";
   let description = [{
-    `bound` limits the sum to the first rows or columns. `lower` combines the entries at
-    and below the diagonal only, `upper` those at and above it.
+    `bound` limits the sum to the first rows or columns. `lower` combines only the entries at and
+    below the diagonal, `upper` only the entries at and above it.
   }];
   let arguments = (ins Tile_TileType:$input, Optional<Index>:$bound, Tile_ReduceKindAttr:$kind,
                        Tile_AxisAttr:$axis, UnitAttr:$lower, UnitAttr:$upper);
@@ -142,9 +142,9 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResultType]> {
   let summary = "running sums of a row vector, each a sum of two values";
   let description = [{
-    `high` is the sum rounded to f32 and `low` what that took from it, so that
-    (high_i - high_j) + (low_i - low_j), the sum of what lies between i and j, has the digits of its
-    own size and not of the size of all that came before.
+    `high` is the sum rounded to f32 and `low` the rounding error. The sum of the elements between i
+    and j is `(high_i - high_j) + (low_i - low_j)`. It has the relative accuracy of its own size,
+    not of the size of all earlier elements.
 
     ```mlir
     %high, %low = tile.cumulative_sum %x : <1x64xf32>
@@ -158,8 +158,8 @@ def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResul
 def Tile_MonomialsOp : Tile_Op<"monomials", [Pure]> {
   let summary = "a block of monomials of rows: features of a tensor or symmetric power";
   let description = [{
-    Row r of the result is the product of the source's rows table[first + r][0..p), times
-    weights[first + r] where weights are given. The table is a constant of D x p row indices.
+    Row r of the result is the product of the source's rows `table[first + r][0..p)`, times
+    `weights[first + r]` if weights are given. The table is a constant of D x p row indices.
 
     ```mlir
     %phi = tile.monomials %x[%f] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>}
@@ -176,13 +176,13 @@ def Tile_MonomialsOp : Tile_Op<"monomials", [Pure]> {
 def Tile_ContractOp : Tile_Op<"contract", [Pure, AllTypesMatch<["source", "acc", "result"]>]> {
   let summary = "an accumulator plus the gradient of products of two rows in these rows";
   let description = [{
-    The adjoint of `tile.monomials` with the same table of pairs and the same weights: row f of
-    `gradient` is that of the product of rows a and b, `table[first + f]`. Times its weight
-    and row b of the source it is added to row a of the accumulator, times row a to row b. The
+    The adjoint of `tile.monomials` with the same table of pairs and the same weights. Row f of
+    `gradient` is the gradient of the product of rows a and b, `table[first + f]`. Times its weight
+    and row b of the source it is added to row a of the accumulator, and times row a to row b. The
     columns are independent of each other.
 
-    So a matrix that is symmetric, and of which `gradient` has each element once, is multiplied by a
-    vector: the elements of the diagonal, whose two slots are the same row, have the weight 1/2.
+    So the op multiplies a vector by a symmetric matrix of which `gradient` has each element once.
+    Elements of the diagonal, whose two slots are the same row, then have the weight 1/2.
 
     ```mlir
     %y = tile.contract %g, %x[%f] acc %sum {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>,
@@ -235,7 +235,7 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
 def Tile_ToeplitzOp : Tile_Op<"toeplitz", [Pure]> {
   let summary = "a tile whose entries are equal along each diagonal";
   let description = [{
-    Entry (r, c) of an R x C tile is row r - c + C - 1 of the column of R + C - 1 numbers, so that they
+    Entry (r, c) of an R x C tile is row r - c + C - 1 of the column of R + C - 1 numbers. So these
     follow the diagonals from the upper right corner to the lower left one. With `transposed` it is
     row c - r + R - 1: the diagonals from the lower left corner on.
 
@@ -259,8 +259,8 @@ def Tile_ToeplitzOp : Tile_Op<"toeplitz", [Pure]> {
 def Tile_DiagonalSumsOp : Tile_Op<"diagonal_sums", [Pure]> {
   let summary = "the sum of each diagonal of a tile, a column";
   let description = [{
-    The adjoint of `tile.toeplitz`: row d of the result is the sum of the entries that are row d of the
-    column there.
+    The adjoint of `tile.toeplitz`: row d of the result is the sum of the entries that read row d of
+    the column there.
 
     ```mlir
     %d = tile.diagonal_sums %p : !tile.tile<64x64xf32> -> !tile.tile<127x1xf32>

@@ -19,7 +19,8 @@ def Warp_GlobalPointer : LLVM_PointerInAddressSpace<1>;
 
 def Warp_Access : AnyTypeOf<[
     F32, F16, BF16, I32, I16, VectorOfLengthAndType<[2, 4], [F32, I32]>,
-    VectorOfLengthAndType<[2, 4, 8], [F16, BF16]>]>;
+    VectorOfLengthAndType<[2, 4, 8], [F16, BF16]>],
+    "f32, f16, bf16, i32 or i16, or a vector of 4, 8 or 16 bytes of f32, i32, f16 or bf16">;
 
 //===----------------------------------------------------------------------===//
 // Ids of threads and programs
@@ -49,8 +50,8 @@ def Warp_WarpIdOp : Warp_Op<"warp_id", [Pure]> {
 def Warp_ProgramIdOp : Warp_Op<"program_id", [Pure]> {
   let summary = "the number of this CTA in the grid";
   let description = [{
-    In a kernel with clusters, the number of this CTA's cluster: that of the CTA divided by
-    `warp.cluster`, the same in all of its CTAs.
+    In a kernel with clusters it is the number of this CTA's cluster, the same in all of its CTAs:
+    the number of the CTA divided by `warp.cluster`.
 
     Example: `%p = warp.program_id`
   }];
@@ -73,7 +74,7 @@ def Warp_ClusterRankOp : Warp_Op<"cluster_rank", [Pure]> {
 def Warp_BarrierOp : Warp_Op<"barrier"> {
   let summary = "all threads of the CTA meet";
   let description = [{
-    What any of them wrote before, to shared or global memory, all of them see after.
+    After it, all threads see the values that any of them wrote to shared or global memory before.
     Example: `warp.barrier`
   }];
   let assemblyFormat = "attr-dict";
@@ -88,8 +89,9 @@ def Warp_SyncOp : Warp_Op<"sync"> {
 def Warp_ClusterBarrierOp : Warp_Op<"cluster_barrier"> {
   let summary = "all threads of all CTAs of the cluster meet";
   let description = [{
-    What any of them wrote to shared memory before, all of them see after; and threads of one CTA each
-    other's writes to global memory, as after a `barrier`. The function has `warp.cluster`.
+    After it, all threads see the values that any of them wrote to shared memory before. Threads of
+    one CTA also see each other's writes to global memory, as after a `barrier`. The function has
+    `warp.cluster`.
 
     Example: `warp.cluster_barrier`
   }];
@@ -112,7 +114,7 @@ def Warp_LoadSharedOp : Warp_Op<"load_shared"> {
 def Warp_LoadClusterOp : Warp_Op<"load_cluster"> {
   let summary = "reads the shared memory of a CTA of the cluster";
   let description = [{
-    As `load_shared`, of the CTA whose `cluster_rank` is `rank`: the own one or another one. The
+    Like `load_shared`, from the CTA whose `cluster_rank` is `rank`, which may be this CTA. The
     function has `warp.cluster`.
 
     Example: `%x = warp.load_cluster %address, %rank : vector<4xf32>`
@@ -165,9 +167,10 @@ def Warp_LookupOp : Warp_Op<"lookup", [Pure]> {
 def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
   let summary = "16 bytes on their way from global to shared memory (cp.async)";
   let description = [{
-    The first `bytes` of the 16 come from global memory, the rest are zero; with 0 nothing is
-    read. Both addresses are aligned to 16 bytes. The copy belongs to this thread's open group and is done when this
-    thread has waited for that group (`wait_copies`); other threads see it after a barrier that follows.
+    The first `bytes` of the 16 come from global memory, the rest are zero; with 0 nothing is read.
+    Both addresses are aligned to 16 bytes. The copy belongs to this thread's open group. It is done
+    when this thread has waited for that group (`wait_copies`). Other threads see it after a barrier
+    that follows.
 
     Example: `warp.copy_async %pointer[%offset], %address bytes %n`
   }];
@@ -195,9 +198,9 @@ def Warp_WaitCopiesOp : Warp_Op<"wait_copies"> {
 def Warp_LdmatrixOp : Warp_Op<"ldmatrix"> {
   let summary = "one, two or four 8x8 matrices of 16-bit elements from shared memory";
   let description = [{
-    Lanes 8 m to 8 m + 7 give the addresses of the eight 16-byte rows of matrix m. Of each
-    matrix, lane l receives the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with `transposed`,
-    of column l / 4. (PTX ISA, ldmatrix)
+    Lanes 8 m to 8 m + 7 give the addresses of the eight 16-byte rows of matrix m. Of each matrix,
+    lane l receives the elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4, or of column l / 4 with
+    `transposed`. (PTX ISA, ldmatrix)
 
     Example: `%a:4 = warp.ldmatrix %address {transposed} : i32, i32, i32, i32`
   }];
@@ -210,9 +213,9 @@ def Warp_LdmatrixOp : Warp_Op<"ldmatrix"> {
 def Warp_MmaSyncOp : Warp_Op<"mma_sync", [Pure]> {
   let summary = "D = A B + C on the tensor cores, 16 x 8 in a warp";
   let description = [{
-    bf16 and f16: A is 16 x 16 and B 16 x 8, two elements to a register (mma.m16n8k16). tf32: A
-    is 16 x 8, B 8 x 8 (mma.m16n8k8), f32 whose low 13 bits are ignored. C and D are f32. Lane l, with g =
-    l / 4 and q = l % 4, holds
+    With bf16 and f16, A is 16 x 16 and B 16 x 8, two elements to a register (mma.m16n8k16). With
+    tf32, A is 16 x 8 and B 8 x 8 (mma.m16n8k8), f32 whose low 13 bits are ignored. C and D are f32.
+    Lane l, with g = l / 4 and q = l % 4, holds
     - C, D: (g, 2q), (g, 2q + 1), (g + 8, 2q), (g + 8, 2q + 1);
     - A, 16 bits: (g, 2q..), (g + 8, 2q..), (g, 2q + 8..), (g + 8, 2q + 8..), two columns each;
     - B, 16 bits: (2q.., g), (2q + 8.., g), two rows each;
@@ -233,8 +236,9 @@ def Warp_MmaSyncOp : Warp_Op<"mma_sync", [Pure]> {
 def Warp_ShuffleOp : Warp_Op<"shuffle", [AllTypesMatch<["value", "result"]>]> {
   let summary = "the value of another lane";
   let description = [{
-    `xor`: of lane (own xor `lane`); `index`: of lane `lane`; `up`: of lane (own - `lane`), the own
-    value where there is none. Each lane has a `lane` of its own, of which the lowest five bits count.
+    With `xor` it is the value of lane (own xor `lane`), with `index` of lane `lane`. With `up` it
+    is the value of lane (own - `lane`), or the own value if there is none. Each lane has a `lane`
+    of its own, of which the lowest five bits count.
 
     Example: `%y = warp.shuffle <xor> %x, %c16 : f32`
   }];
@@ -289,10 +293,10 @@ def Warp_RoundTf32Op : Warp_Op<"round_tf32", [Pure]> {
 }
 
 def Warp_OpaqueOp : Warp_Op<"opaque", [SameOperandsAndResultType]> {
-  let summary = "the same value, of which a compiler knows nothing";
+  let summary = "the same value, opaque to the compiler";
   let description = [{
-    Keeps what is computed from it here: address arithmetic that loop invariant code motion would
-    keep alive across phases costs registers.
+    Values computed from the result stay here. Otherwise loop invariant code motion would keep
+    address arithmetic alive across phases, which costs registers.
 
     Example: `%t2 = warp.opaque %t : i32`
   }];
