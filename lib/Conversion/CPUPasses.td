@@ -12,10 +12,12 @@ include "mlir/Pass/PassBase.td"
 def Prefetch : Pass<"tile-prefetch", "::mlir::ModuleOp"> {
   let summary = "nests of products fetch the rows of the next block";
   let description = [{
-    What a loop over blocks of positions loads and stores at its induction variable, or at a difference of
-    something and that where it goes backwards, it will load and store some rows further or before in its next iteration. Each such load and store is dealt to one of the nests of
-    loops that compute the block's products on a processor, those of the first loop over features in it where there is
-    one. The lowering reads that and decides nothing.
+    A loop over blocks of positions loads and stores windows of tensors at its induction variable. A
+    backward loop uses a difference of a number and the variable. The next iteration will load and
+    store windows some rows further on or before. Each such load and store is assigned to one of the
+    nests of loops that compute the block's products on a processor. These are the nests of the
+    first loop over features in it, if there is one. The lowering reads the assignment and makes no
+    choice of its own.
 
     ```mlir
     scf.for %i = %c0 to %n step %c64 {
@@ -53,9 +55,10 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
       attributes {tile.scratch_bytes = 4096 : i64}
     ```
 
-    that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine. Nests fetch what `--tile-prefetch` dealt to them. A product is multiplied by
-    the micro-kernel that its precision, its operands and these instructions ask for; where there is
-    none it is an error.
+    that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the
+    machine. Nests fetch the windows that `--tile-prefetch` assigned to them. A micro-kernel for the
+    precision, the operands and these instructions multiplies a product. If there is none, it is an
+    error.
 
     Numeric contract: reassociating, the sums of products and reductions.
   }];
@@ -70,15 +73,16 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
     Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
            "The first level data cache of one core, in bytes">,
     Option<"instructions", "instructions", "std::string", "\"fma,round\"",
-           "What instructions of vectors there are, of fma, round, avx512, avx512bf16, amx and amxbf16; or none">,
+           "The available vector instructions, of fma, round, avx512, avx512bf16, amx and amxbf16; or none">,
   ];
 }
 
 def VectorToLLVM : Pass<"polyattn-vector-to-llvm", "::mlir::ModuleOp"> {
   let summary = "vector code in the LLVM dialect, in one conversion";
   let description = [{
-    What `--tile-to-vector`, `--polyattn-expand-math` and `--polyattn-legalize-math` leave, of the dialects arith, cf, func,
-    math, scf and vector, becomes LLVM's. An op of another dialect is an error.
+    Converts the ops that `--tile-to-vector`, `--polyattn-expand-math` and
+    `--polyattn-legalize-math` leave to LLVM's. They are of the dialects arith, cf, func, math, scf
+    and vector. An op of another dialect is an error.
 
     Numeric contract: exact.
   }];

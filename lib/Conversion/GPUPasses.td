@@ -12,20 +12,21 @@ include "mlir/Pass/PassBase.td"
 def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
   let summary = "tile kernels become kernels of a GPU, one CTA for each program";
   let description = [{
-    Every `tile.kernel` becomes a kernel of the `gpu.module @kernels`, which is the program of one thread in
-    the warp dialect:
+    Every `tile.kernel` becomes a kernel of the `gpu.module @kernels`, which is the program of one
+    thread in the warp dialect:
 
     ```mlir
     gpu.func @name(...) kernel attributes {warp.num_warps = 4, warp.shared_bytes = ...}
     ```
 
-    CTA p runs program p of the kernel's grid, the last axis of which is counted fastest; with clusters
-    each of the CTAs of cluster p does.
-    Tiles are distributed over the threads of a CTA or live in shared memory; what does not fit in
-    `shared-bytes` stands in global memory. A plan of memory is tried by lowering the kernel, so the
-    kernel that is kept is the last of a few. A CTA has four warps, and eight where a loop carries
-    more than four hold in registers, or where its shared memory leaves a multiprocessor no room for
-    another CTA; then the kernels that are launched with it for each segment have eight, too. Products must say their precision (`--tile-set-precision`).
+    CTA p runs program p of the kernel's grid, the last axis of which is counted fastest. With
+    clusters all CTAs of cluster p run it. Tiles are distributed over the threads of a CTA or live
+    in shared memory. Tiles that do not fit in `shared-bytes` are in global memory. The pass tries a
+    memory plan by lowering the kernel with it, so the final kernel is the last of a few. A CTA has
+    four warps. It has eight if a loop carries more than the registers of four hold, or if its
+    shared memory leaves a multiprocessor no room for another CTA. The kernels that are launched
+    with it for each segment then have eight as well. Products must have a precision
+    (`--tile-set-precision`).
 
     Numeric contract: reassociating, sums over threads; products round their operands as their
     precision says.
@@ -47,12 +48,13 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
 def UnrollLoops : Pass<"warp-unroll-loops", "::mlir::ModuleOp"> {
   let summary = "loops of GPU kernels say how far they are unrolled";
   let description = [{
-    Iterations that are computed together have their loads on the way at once, in registers. Each loop with a
-    constant number of iterations, loads and no barrier gets `warp.unroll = N`: up to 4 of its
-    iterations, as many as leave the values that live at one time within `registers` of a thread. What does
-    nothing but update global memory has none: its loads pass no store that may be to the same place.
-    Each kernel gets `warp.registers`, the most that live at one time without any unrolling, in
-    registers of 32 bits (`RegisterPressure`). `--warp-to-nvvm` unrolls; ptxas is told to unroll nothing.
+    Iterations that are computed together have their loads in flight at once, in registers. Each
+    loop with a constant number of iterations, loads and no barrier gets `warp.unroll = N`. N is at
+    most 4, and as large as keeps the simultaneously live values within `registers` of a thread. A
+    loop that only updates global memory gets none: its loads may not pass a store that may be to
+    the same place. Each kernel gets `warp.registers`, the most values live at one time without any
+    unrolling, in registers of 32 bits (`RegisterPressure`). `--warp-to-nvvm` unrolls; ptxas is told
+    to unroll nothing.
 
     Numeric contract: exact.
   }];
@@ -72,9 +74,10 @@ def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
     llvm.func @name(%parameters: !llvm.ptr) attributes {warp.sites = [loc("warp.barrier"("k.mlir":7:3))]}
     ```
 
-    which is the program of one thread. `parameters` points to the kernel's parameters, 8 bytes each.
-    An op of the warp dialect becomes a call of `polyattn_emu_` and its name (runtime/emulator/Calls.h),
-    whose first argument is the op's number in `warp.sites`, if it can be reported.
+    which is the program of one thread. `parameters` points to the kernel's parameters, 8 bytes
+    each. An op of the warp dialect becomes a call of `polyattn_emu_` and its name
+    (runtime/emulator/Calls.h). If the op can be reported, the first argument is its number in
+    `warp.sites`.
 
     Numeric contract: exact. Products are summed in f32, one after another.
   }];
@@ -85,17 +88,17 @@ def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
 def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "the program of a GPU's thread in the LLVM dialect";
   let description = [{
-    Kernels become functions with `nvvm.kernel` and `nvvm.reqntid`, the ops of the warp dialect and
-    everything between them LLVM and NVVM ops. Shared memory is one external array in address
-    space 3, to which the kernel's caller gives its size (`warp.shared_bytes`); attributes that
-    describe the launch are gone after this. `warp.cluster` becomes `nvvm.cluster_dim`.
+    Kernels become functions with `nvvm.kernel` and `nvvm.reqntid`. The ops of the warp dialect and
+    everything between them become LLVM and NVVM ops. Shared memory is one external array in address
+    space 3, whose size the kernel's caller sets (`warp.shared_bytes`). Attributes that describe the
+    launch are gone after this pass. `warp.cluster` becomes `nvvm.cluster_dim`.
 
-    Functions of the math dialect that have no instruction must have been expanded
-    (`--polyattn-expand-math`); what is left of them is an error, never a call of a library.
-    `warp.warp_id` is read once, at the start, and broadcast in the warp: ptxas then knows that it
-    is the same in all threads, and keeps what follows from it in uniform registers.
+    Functions of the math dialect without an instruction must have been expanded
+    (`--polyattn-expand-math`). Any that remain are an error, never a call of a library.
+    `warp.warp_id` is read once, at the start, and broadcast in the warp. ptxas then knows that it
+    is the same in all threads, and keeps values derived from it in uniform registers.
 
-    Numeric contract: exact, but for `math.exp2` and `math.rsqrt`, which become the approximate
+    Numeric contract: exact, except for `math.exp2` and `math.rsqrt`, which become the approximate
     instructions (relative error 2^-22, subnormal numbers are 0).
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",

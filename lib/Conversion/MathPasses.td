@@ -12,17 +12,16 @@ include "mlir/Pass/PassBase.td"
 def ExpandMath : Pass<"polyattn-expand-math"> {
   let summary = "functions become arithmetic";
   let description = [{
-    exp, expm1, log, log2, log1p, powf, tanh, erf, erfc, sin and cos of f32, single or in vectors, become
-    multiply-adds, `math.absf`, `math.copysign`, `math.floor`, an `afn` division and `math.exp2`, which is
-    expanded too where a machine has no instruction for it, as processors. What is left of the math
-    dialect would be calls of libm, one for each lane. sin and cos reduce arguments up to 1.5e6
-    without loss.
+    exp, expm1, log, log2, log1p, powf, tanh, erf, erfc, sin and cos of f32, single or in vectors,
+    become arithmetic. It consists of multiply-adds, `math.absf`, `math.copysign`, `math.floor`, an
+    `afn` division and `math.exp2`. `math.exp2` is expanded as well if a machine has no instruction
+    for it, as processors. Other functions of the math dialect would be calls of libm, one for each
+    lane. sin and cos reduce arguments up to 1.5e6 without loss.
 
-    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; infinities and NaN
-    as C's functions have them. Results below 2^-126 may be 0, below 2^-125 where exp2 is expanded, and
-    zeros may lose their sign.
-    `math.exp` with `afn` becomes one exp2 of a product where that is an instruction; its relative
-    error grows with the argument to 1e-5.
+    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; infinities and NaN as
+    C's functions have them. Results below 2^-126 may be 0, below 2^-125 where exp2 is expanded, and
+    zeros may lose their sign. `math.exp` with `afn` becomes one exp2 of a product where that is an
+    instruction; its relative error grows with the argument to 1e-5.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let options = [
@@ -31,11 +30,11 @@ def ExpandMath : Pass<"polyattn-expand-math"> {
 }
 
 def LegalizeMath : Pass<"polyattn-legalize-math", "::mlir::func::FuncOp"> {
-  let summary = "what a processor has no instruction for becomes several";
+  let summary = "ops without an instruction of the processor become several";
   let description = [{
-    Of the math dialect `--polyattn-expand-math` leaves square roots, absolute values, signs, floors and fused
-    multiply-adds. The last two are not instructions of every processor, and would be calls of libm,
-    one for each lane.
+    `--polyattn-expand-math` leaves square roots, absolute values, signs, floors and fused
+    multiply-adds of the math dialect. Not every processor has instructions for the last two. They
+    would be calls of libm, one for each lane.
 
     Numeric contract: exact; a fused multiply-add with `contract` may round twice.
   }];
@@ -43,7 +42,7 @@ def LegalizeMath : Pass<"polyattn-legalize-math", "::mlir::func::FuncOp"> {
                            "::mlir::vector::VectorDialect"];
   let options = [
     Option<"instructions", "instructions", "std::string", "\"fma,round\"",
-           "What instructions of vectors there are, as for --tile-to-vector">,
+           "The available vector instructions, as for --tile-to-vector">,
   ];
 }
 

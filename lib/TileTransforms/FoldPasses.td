@@ -12,8 +12,8 @@ include "mlir/Pass/PassBase.td"
 def FoldFeatures : Pass<"tile-fold-features"> {
   let summary = "features of degree one are the rows that they are made of";
   let description = [{
-    Features that are the rows of their source, in order, are that; where rows that are one of its parts, or constants,
-    have a weight, that part is scaled:
+    Features that are the rows of their source, in order, become these rows. If rows that are one
+    part of the source, or constants, have a weight, that part is scaled:
 
     ```mlir
     %x = tile.concat %v, %one : <64x32xf32>, <1x32xf32> -> <65x32xf32>
@@ -27,7 +27,8 @@ def FoldFeatures : Pass<"tile-fold-features"> {
     %phi = tile.concat %v, %minus : <64x32xf32>, <1x32xf32> -> <65x32xf32>
     ```
 
-    The gradients of a denominator's attend have such features. Tensor cores form features as they load them, from tables.
+    The gradients of a denominator's attend have such features. Tensor cores form features from
+    tables as they load them.
 
     Numeric contract: exact.
   }];
@@ -35,9 +36,9 @@ def FoldFeatures : Pass<"tile-fold-features"> {
 }
 
 def FoldTransposes : Pass<"tile-fold-transposes"> {
-  let summary = "element-wise functions and sums read rows of tensors, and turn them once";
+  let summary = "element-wise functions and sums read rows of tensors, and transpose them once";
   let description = [{
-    A transpose of what element-wise functions compute from transposes, tensors and constants:
+    A transpose of element-wise functions of transposes, tensors and constants:
 
     ```mlir
     %t = tile.transpose %o : <32x64xf32> -> <64x32xf32>
@@ -53,28 +54,29 @@ def FoldTransposes : Pass<"tile-fold-transposes"> {
     %z = tile.map %o, %x ... -> <32x64xf32>
     ```
 
-    where nothing else uses the functions' values, or where they are cheap and the tensors are read both ways
-    anyhow. A row that all rows of the functions share becomes a column.
+    This needs functions whose values nothing else uses. It also applies if they are cheap and the
+    tensors are read both ways anyway. A row that all rows of the functions share becomes a column.
 
-    A sum over the rows of columns that nothing else reads of a tensor,
+    A sum over the rows of columns of a tensor that are read for nothing else,
 
     ```mlir
     %x = tile.load %y[...] {transposed} : ... -> <64x32xf32>
     %s = tile.reduce <add> <rows> %x : <64x32xf32> -> <1x32xf32>
     ```
 
-    with element-wise functions between them, becomes one over the columns of rows, and a function that is not cheap of both
-    rows and columns of a tensor is computed of the first ones and turned.
+    with element-wise functions between them, becomes a sum over the columns of rows. A function
+    that is not cheap, of both rows and columns of a tensor, is computed from the rows and
+    transposed.
 
     Numeric contract: reassociating, the sums.
   }];
 }
 
 def FuseWindows : Pass<"tile-fuse-windows"> {
-  let summary = "loops compute the windows of features that nobody reads whole";
+  let summary = "loops compute windows of features that are never read as a whole";
   let description = [{
-    A loop over blocks of features reads rows of features and projections that its kernel computes whole.
-    Where nobody reads the whole, each iteration computes its own rows:
+    A loop over blocks of features reads rows of features and projections that its kernel computes
+    as a whole. If nothing reads the whole, each iteration computes its own rows:
 
     ```mlir
     %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
@@ -94,16 +96,17 @@ def FuseWindows : Pass<"tile-fuse-windows"> {
     }
     ```
 
-    and so do rows of element-wise functions. Gradients read some features as a whole, too: windows of what
-    is there before the loop are read. With `reuse-later` so are those of what is read as a whole behind it:
-    on GPUs, where memory is dearer than products, the whole moves to its first reader there.
+    The same applies to rows of element-wise functions. Gradients also read some features as a
+    whole: these loops read windows of the whole that exists before the loop. With `reuse-later`
+    they also do so if the whole is read after the loop. On GPUs, where memory costs more than
+    products, the whole is then computed by its first reader.
 
     Numeric contract: exact.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let options = [
     Option<"reuseLater", "reuse-later", "bool", "false",
-           "Keep what is read as a whole behind the loop in which a window is">,
+           "Keep features that are read as a whole after the loop in which a window is">,
   ];
 }
 

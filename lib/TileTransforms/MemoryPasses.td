@@ -10,9 +10,10 @@
 include "mlir/Pass/PassBase.td"
 
 def SinkLoads : Pass<"tile-sink-loads"> {
-  let summary = "what one branch reads is loaded there";
+  let summary = "loads move into the branches that read them";
   let description = [{
-    A load whose uses are all in branches of `scf.if` beside it is done in each of these that has some:
+    A load whose uses are all in branches of an `scf.if` beside it moves into each of these branches
+    that uses it:
 
     ```mlir
     %w = tile.load %weights[%head, %c0, %c0] ...
@@ -34,9 +35,10 @@ def SinkLoads : Pass<"tile-sink-loads"> {
     }
     ```
 
-    and so on inside of the branch. Weights of heads are loaded where a program begins, so that its loops share them; a program
-    that takes a branch without them need not wait for their memory. A load that all programs do alike stays, as it is done once
-    for all, and so does one that would go past a write to its tensor.
+    The same applies inside the branch. Weights of heads are loaded where a program begins, so that
+    its loops share them. A program that takes a branch without them need not wait for their memory.
+    A load that is the same for all programs stays, as it is done once for all. A load that would
+    move past a write to its tensor also stays.
 
     Numeric contract: exact.
   }];
@@ -45,8 +47,8 @@ def SinkLoads : Pass<"tile-sink-loads"> {
 def FuseLoops : Pass<"tile-fuse-loops"> {
   let summary = "loops over the same blocks of positions are one loop";
   let description = [{
-    Two loops of one block with the same bounds and step, of which the second one needs nothing of the
-    first, and that compute an equal product or function:
+    Two loops of one block become one if they have the same bounds and step, the second needs
+    nothing of the first, and they compute an equal product or function:
 
     ```mlir
     %dq = scf.for %j = %c0 to %i step %c64 iter_args(%a = %zero) ... {
@@ -58,8 +60,8 @@ def FuseLoops : Pass<"tile-fuse-loops"> {
     }
     ```
 
-    become one, and `--cse` then computes their products once. Several attends of a kernel that go over
-    all pairs have such loops: gradients of keys and of values, of queries and of tables of distances.
+    After that `--cse` computes their products once. Several attends of a kernel that go over all
+    pairs have such loops: gradients of keys and of values, of queries and of tables of distances.
     Ops between the loops that the second one needs move before the first.
 
     Numeric contract: exact.
@@ -70,8 +72,8 @@ def FuseLoops : Pass<"tile-fuse-loops"> {
 def NarrowLoads : Pass<"tile-narrow-loads"> {
   let summary = "programs of a cluster load their own parts of weights";
   let description = [{
-    A load of an input whose slices are all in the program's share of its rows or columns, as many from
-    rank times that on, becomes one of the share:
+    A load of an input becomes a load of the program's share if all its slices are in that share of
+    the rows or columns. The share begins at the rank times its size:
 
     ```mlir
     %first = arith.muli %rank, %c128
@@ -96,10 +98,10 @@ def NarrowLoads : Pass<"tile-narrow-loads"> {
 }
 
 def RepeatLoads : Pass<"tile-repeat-loads"> {
-  let summary = "tiles that loops do not use are loaded again behind them";
+  let summary = "tiles that a loop does not use are loaded again after it";
   let description = [{
-    A matrix of an input that is used before a loop and behind it, but not in it, is loaded twice,
-    so that no memory holds it meanwhile:
+    A matrix of an input that is used before a loop and after it, but not in it, is loaded twice. So
+    no memory holds it during the loop:
 
     ```mlir
     %s = tile.load %state[...] : ...
@@ -119,9 +121,9 @@ def RepeatLoads : Pass<"tile-repeat-loads"> {
 def CarryStates : Pass<"tile-carry-states"> {
   let summary = "loops over positions carry the states that they update";
   let description = [{
-    A loop over blocks of positions reads a state and adds to it in each iteration. Where an
-    iteration does that with the whole of it, the state becomes a tile that the loop carries, in
-    the registers of accumulators:
+    A loop over blocks of positions reads a state and adds to it in each iteration. If an iteration
+    uses the whole state, the state becomes a tile that the loop carries, in the registers of
+    accumulators:
 
     ```mlir
     %s = tile.buffer : <64x64>
@@ -132,16 +134,16 @@ def CarryStates : Pass<"tile-carry-states"> {
     }
     ```
 
-    becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`, whose products read a `tile.map` of
-    it, rounded as their factors are, and to which `tile.dot ... acc` adds. What is read after the
-    loop is written back.
+    becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`. Its products read a `tile.map` of
+    the tile, rounded as their factors are, and `tile.dot ... acc` adds to it. If the state is read
+    after the loop, the tile is written back.
 
     Numeric contract: exact.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
   let options = [
     Option<"elements", "elements", "int64_t", "16384",
-           "The most numbers that a kernel's loops carry so; by default 64 registers of each of "
+           "The most numbers that a kernel's loops carry; by default 64 registers of each of "
            "256 threads">,
   ];
 }

@@ -10,9 +10,9 @@
 include "mlir/Pass/PassBase.td"
 
 def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
-  let summary = "products say in what a target multiplies their operands";
+  let summary = "products get the precision in which a target multiplies";
   let description = [{
-    Every `tile.dot` and `tile.accumulate` that has no precision gets the one in which a target
+    Every `tile.dot` and `tile.accumulate` without a precision gets the one in which a target
     multiplies it. Lowerings read it there and choose none themselves.
 
     ```mlir
@@ -26,16 +26,23 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     ```
 
     Processors multiply in the type of the sums, f32 or f64. Tensor cores multiply matrices in the
-    type of the kernel's sequences, its inputs [B, T, H, d]: bf16 in `bf16`, f16 in `tf32`, which has
-    its mantissa and a range that is large enough for features, f32 in `split_tf32`, which keeps the
-    precision of f32. Products of a matrix and a vector are not for tensor cores, or take a second column
-    there: they are `split_bf16` beside `bf16` and else `f32`.
+    type of the kernel's sequences, its inputs [B, T, H, d]:
 
-    A product that says `f32`, as those of an attend from whose results gradients take small differences, is
-    `split_bf16` on tensor cores where all inputs or all results have 16 bits, and else `split_tf32`. So
-    are all products of matrices of its kernel, and those of a kernel that reads sequences in f32.
+    | sequences | precision | |
+    |---|---|---|
+    | bf16 | `bf16` | |
+    | f16 | `tf32` | has the mantissa of f16 and a range that is large enough for features |
+    | f32 | `split_tf32` | keeps the precision of f32; `split_bf16` if all results have 16 bits |
 
-    Numeric contract: precision-reducing, to what the storage of the sequences has.
+    Products of a matrix and a vector do not run on tensor cores, or take a second column there.
+    They are `split_bf16` beside `bf16`, and otherwise `f32`.
+
+    A product with precision `f32` becomes `split_bf16` on tensor cores if all inputs or all results
+    have 16 bits, and `split_tf32` otherwise. An attend has such products if gradients take small
+    differences of its results. All other products of matrices of the same kernel, and of a kernel
+    that reads sequences in f32, are treated the same way.
+
+    Numeric contract: precision-reducing, to the storage type of the sequences.
   }];
   let options = [
     Option<"tensorCores", "tensor-cores", "bool", "false", "Multiply on a GPU's tensor cores">,
@@ -45,7 +52,7 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
 def DropEntries : Pass<"tile-drop-entries", "::mlir::ModuleOp"> {
   let summary = "a module of functions alone, without how they are launched";
   let description = [{
-    Removes every `tile.entry`. LLVM's own tools translate the LLVM dialect and know no other:
+    Removes every `tile.entry`. LLVM's own tools translate the LLVM dialect and accept no other:
 
     ```
     polyattn-opt SPEC --polyattn-cpu-pipeline --tile-drop-entries | mlir-translate --mlir-to-llvmir

@@ -12,26 +12,40 @@ include "mlir/Pass/PassBase.td"
 def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
   let summary = "an attention becomes one that continues sequences in place";
   let description = [{
-    `@name` becomes `@name__decode`: each attend begins with a state in a pool and leaves its final state
-    there. States that the entry has become pools; others are added as arguments `state` and
-    `state_normalizer`, with results `final` and `final_normalizer` that live in them. Further arguments
-    are `slots`, the rows of the pools, `first_position` where the entry has none, and `lengths`, how
-    many of a call's positions count, unless sequences are packed. Tables of positions have any number of rows then.
-    A final state that is several results is one here, by the first of its names.
+    `@name` becomes `@name__decode`. Each attend begins with a state in a pool and leaves its final
+    state there. States of the entry become pools. Other states are added as arguments `state` and
+    `state_normalizer`, with results `final` and `final_normalizer` that live in them. Further
+    arguments are
 
-    Where attends have local vectors, whose blocks reach into the calls before, the rows of the last block are kept:
-    of each sequence that keys and values are read from (`local_keys`, `local_values`) and of decays (`local_decay`), with
-    results that live in these pools. All attends have blocks of one length then.
+    - `slots`, the rows of the pools;
+    - `first_position`, if the entry has none;
+    - `lengths`, how many of a call's positions count, unless sequences are packed.
 
-    Where attends have a window, rows of the last positions are kept in rings (`window_keys`, `window_values`;
-    the op `keep` has their layout), as many as the longest window that reads a tensor needs. A score by the distance
-    whose table ends, with `beyond = zero`, gives an attend its window as `--polyattn-find-windows` does. Attends with
-    states may stand beside such ones, attends with local vectors may not.
+    Tables of positions then have any number of rows. A final state that is several results becomes
+    one result, with the first of its names.
 
-    Maps that are inlined and simplified before have the smaller states. What has no state that could be
-    continued is an error: masks that are not causal, `eps_mode = row_max`, a softmax without a window, odd powers
-    of |score|, scores by the distance of positions without a window, more than 2^24 features, local blocks of other lengths
-    beside each other, windows with decays.
+    If attends have local vectors, whose blocks reach into earlier calls, pools keep the rows of the
+    last block. They keep each sequence that keys and values are read from (`local_keys`,
+    `local_values`) and decays (`local_decay`), with results that live in these pools. All attends
+    then have blocks of one length.
+
+    If attends have a window, rings keep the rows of the last positions (`window_keys`,
+    `window_values`; the op `keep` has their layout). A ring has as many rows as the longest window
+    that reads its tensor needs. A score by distance whose table ends, with `beyond = zero`, gives
+    an attend its window, as `--polyattn-find-windows` does. Attends with states may stand beside
+    attends with windows; attends with local vectors may not.
+
+    Inline and simplify maps first: states are then smaller. An attend without a state that can be
+    continued is an error. The reasons are:
+
+    - a mask that is not causal;
+    - `eps_mode = row_max`;
+    - a softmax without a window;
+    - odd powers of |score|;
+    - scores by the distance of positions, without a window;
+    - more than 2^24 features;
+    - local blocks of different lengths;
+    - a window with decays.
 
     Numeric contract: exact.
 
@@ -63,21 +77,22 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
 }
 
 def DeriveStates : Pass<"polyattn-derive-states", "::mlir::ModuleOp"> {
-  let summary = "an attention becomes one that gives what a segment adds to its states";
+  let summary = "an attention becomes one that gives the contribution of a segment to its states";
   let description = [{
-    `@name` becomes `@name__states`, of a segment of a sequence: its results are the final states of all
-    attends that begin with zeros, by the names that the attention has for them or `final` and
-    `final_normalizer`. For each attend with a decay there is an argument `decay_before` and a result
-    `decay`, [B, H, 1]: that argument times the product of all decays of the segment, the final state
-    of an attend that begins with it and to whose state no key adds anything. With S_a and S_b of
-    two segments, the second one's `decay` with a `decay_before` of 1, both together have S_b + decay S_a.
+    `@name` becomes `@name__states`, for one segment of a sequence. Its results are the final states
+    of all attends, starting from zeros. They have the names of the attention's final states, or
+    `final` and `final_normalizer`. Each attend with a decay adds an argument `decay_before` and a
+    result `decay`, [B, H, 1]. The result is the argument times the product of all decays of the
+    segment. It is computed as the final state of an attend that begins with the argument and whose
+    keys add nothing. With states S_a and S_b of two segments, and `decay` of the second one for a
+    `decay_before` of 1, both together have S_b + decay S_a.
 
-    Rows are computed that nobody asks for; `--polyattn-drop-rows` leaves them out.
+    The pass leaves unused rows in place; `--polyattn-drop-rows` removes them.
 
-    What has no state is an error: masks that are not causal, `eps_mode = row_max`, odd powers of |score|,
-    more than 2^24 features. Local vectors are no part of a state.
+    An attend without a state is an error: a mask that is not causal, `eps_mode = row_max`, odd
+    powers of |score|, more than 2^24 features. Local vectors are no part of a state.
 
-    Numeric contract: exact. A product of decays below what f32 holds is 0.
+    Numeric contract: exact. A product of decays below the range of f32 is 0.
 
     ```mlir
     polyattn.attention @gated(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
@@ -109,12 +124,13 @@ def DeriveStates : Pass<"polyattn-derive-states", "::mlir::ModuleOp"> {
 }
 
 def DropRows : Pass<"polyattn-drop-rows", "::mlir::ModuleOp"> {
-  let summary = "attends that are asked for their states alone have no queries";
+  let summary = "attends of which only the states are used have no queries";
   let description = [{
-    Where nobody uses the rows of an attend, its key stands for its query, local vectors are gone, and
-    nothing is known of the scores. Ops and arguments that nobody uses then go, but for those of clauses
-    (`first_position`, `packed`). Where states belong to the heads of queries, which may be others than those of keys
-    (gates of query heads, or sums over these with `of_keys`), queries stay: they say how many heads there are.
+    If the rows of an attend are unused, its key takes the place of its query and its local vectors
+    are removed. The op then asserts nothing about the scores. Unused ops and arguments go, except
+    arguments of clauses (`first_position`, `packed`). Queries stay if states belong to heads of
+    queries that may differ from the heads of keys: gates of query heads, or sums over query heads
+    with `of_keys`. They give the number of heads.
 
     Numeric contract: exact.
 
@@ -131,10 +147,10 @@ def DropRows : Pass<"polyattn-drop-rows", "::mlir::ModuleOp"> {
 }
 
 def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
-  let summary = "change what tensors hold";
+  let summary = "change the storage type of tensors";
   let description = [{
-    Queries, keys, values and weights hold the given type from here on, and so do results that
-    held what these did. Decays, states, rotary frequencies and the factors of rows hold f32, as does
+    Queries, keys, values and weights get the given storage type. So do results that had the storage
+    type of these. Decays, states, rotary frequencies and the factors of rows stay f32, and so does
     everything that is computed.
 
     Numeric contract: reduces precision, or raises it.
@@ -147,10 +163,10 @@ def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
 def PackSequences : Pass<"polyattn-pack-sequences", "::mlir::ModuleOp"> {
   let summary = "attend to packed sequences, each alone";
   let description = [{
-    Gives each attention the clause `packed` and an argument for it, `cu_seqlens`, i32 [N + 1], which says where
-    N sequences begin and end that lie one after the other in tensors [1, T, H, d].
+    Gives each attention the clause `packed` and an argument for it, `cu_seqlens`, i32 [N + 1]. It
+    says where N sequences begin and end that are concatenated in tensors [1, T, H, d].
 
-    Numeric contract: the numbers of each sequence are those of a call of its own.
+    Numeric contract: exact. Each sequence has the results of a call of its own.
   }];
 }
 

@@ -12,9 +12,9 @@ include "mlir/Pass/PassBase.td"
 def InlineMaps : Pass<"polyattn-inline-maps", "::mlir::ModuleOp"> {
   let summary = "put the body of a feature map where it is applied";
   let description = [{
-    Every `apply` becomes a copy of its map's body. Tensors among the operands are read
-    first, each once in an attention. Maps that nobody applies any more are erased, so that
-    an attention is the whole program of its vectors.
+    Every `apply` becomes a copy of its map's body. Tensors among the operands are read first, each
+    once in an attention. Maps without uses are erased, so that an attention is the whole program of
+    its vectors.
 
     Numeric contract: exact.
 
@@ -46,25 +46,25 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
   let description = [{
     Brings the vectors of every `attend` to a simple form. Maps must be inlined.
 
-    First what keeps the features themselves, in maps that are left, too: factors move out of
-    products, powers, projections without bias and selections and gather, constants fold,
-    nested sums and products flatten, equal vectors are computed once. A projection of a
-    projection is one with the product of the weights, where that takes no more operations at
-    a position.
+    The first rewrites keep the features themselves, and also apply to maps that are left. Factors
+    move out of products, powers, projections without bias and selections, and are collected.
+    Constants fold, nested sums and products flatten, and equal vectors are computed once. A
+    projection of a projection becomes one with the product of the weights, if that takes no more
+    operations at a position.
 
-    Then, where an attention asks for no state, what keeps the scores. Query and key are
-    rewritten together, also where a schedule is given, which says nothing of how features are
-    stored:
+    If an attention asks for no state, further rewrites keep only the scores. Query and key are
+    rewritten together. An attend with a schedule is rewritten as well, since a schedule does not
+    say how features are stored:
 
       - a product of powers of equal vectors becomes one symmetric power, whose features
         are about p! times fewer: `tensor %a, %a`, `power` of `power`, `power` of `tensor`;
-      - constant factors of a product and parts of a concatenation with the factor zero go,
-        constants and equal parts of a concatenation are added up, products among them in
-        whatever order, nested ones are flattened;
+      - constant factors of a product and parts of a concatenation with the factor zero go;
+        constants and equal parts of a concatenation are added up, products among them in any order;
+        nested ones are flattened;
       - a part of a concatenation keeps its factor on the query's side only;
-      - the factor that is left goes to the attend's `score_scale`.
+      - the remaining factor goes to the attend's `score_scale`.
 
-    A rewrite after which less would be known of the scores' sign or degree is not made.
+    The pass makes no rewrite after which less would be known of the sign or degree of the scores.
 
     Numeric contract: reassociating. Scores are equal up to rounding.
 

@@ -12,13 +12,13 @@ include "mlir/Pass/PassBase.td"
 def FindWindows : Pass<"polyattn-find-windows", "::mlir::ModuleOp"> {
   let summary = "windows of attends whose tables of distances end";
   let description = [{
-    A score by the distance of positions is zero where its table ends, with `beyond = zero`. So is a
-    product with it, a power of it, and a sum of such scores. An attend with such scores gets the
-    `window` that leaves out these pairs, or keeps its own one where that is shorter: time is then
-    linear in the length of the call. Means, softmax and `eps_mode = row_max` count pairs with the score 0,
-    and are left as they are.
+    A score by the distance of positions is zero beyond the end of its table, with `beyond = zero`.
+    So are products with it, powers of it, and sums of such scores. An attend with these scores gets
+    the `window` that leaves out the zero pairs, or keeps its own window if that is shorter. Time is
+    then linear in the length of the call. Means, softmax and `eps_mode = row_max` count pairs with
+    the score 0, and are not changed.
 
-    Numeric contract: exact, but for pairs whose other factors are infinite.
+    Numeric contract: exact, except for pairs whose other factors are infinite.
 
     ```mlir
     %c = relative %table {beyond = zero} : 128
@@ -37,11 +37,11 @@ def FindWindows : Pass<"polyattn-find-windows", "::mlir::ModuleOp"> {
 def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let summary = "symmetric powers in blocks, which a machine forms faster";
   let description = [{
-    Symmetric powers of degree two become those of the same scores with a `block`: tuples of whole
-    blocks, every product inside. They have more features, as some stand twice, but those of a
-    tuple are an outer product: tensor cores' fragments of it are products of few registers. That is
-    so with sequences of bf16; those of other types keep their features, which go through memory.
-    Where an attention asks for a state, its features stay as they are written.
+    Symmetric powers of degree two become powers with the same scores and a `block`: tuples of whole
+    blocks, with every product inside. They have more features, as some occur twice. The features of
+    a tuple are an outer product: fragments for tensor cores are products of a few registers. This
+    holds for sequences of bf16. Other types keep their features, which go through memory. If an
+    attention asks for a state, its features stay as written.
 
     Numeric contract: reassociating. Scores are equal up to rounding.
 
@@ -49,7 +49,7 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
     %xx = power %x {degree = 2, symmetric} : [32]
     %yy = power %y {degree = 2, symmetric} : [32]
     ```
-    becomes, as far as scores are asked for
+    becomes, if only scores are asked for
     ```mlir
     %xx = power %x {block = 8, degree = 2, symmetric} : [32]
     %yy = power %y {block = 8, degree = 2, symmetric} : [32]
@@ -65,10 +65,10 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
 def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let summary = "decide how each attention is computed";
   let description = [{
-    Gives every `attend` without a schedule one that a cost model chooses from its sizes: the
-    form with a state or the quadratic one (both where T decides), how pairs inside a block are
-    scored, the block and the feature block. With `short-block = N` calls of at most N positions are
-    one block where the attend allows it. Maps must be inlined.
+    Gives every `attend` without a schedule one that a cost model chooses from its sizes. The
+    schedule has the form (with a state or quadratic, both if T decides), the scoring of pairs
+    inside a block, the block and the feature block. With `short-block = N` calls of at most N
+    positions are one block if the attend allows it. Maps must be inlined.
 
     The analysis remark `Schedule` (`--remarks-filter=polyattn.*`) names the choice and its costs.
 
@@ -81,7 +81,7 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
     Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
            "The first level data cache of one core, or the shared memory of a CTA, in bytes">,
     Option<"tensorCores", "tensor-cores", "bool", "false",
-           "Blocks as tensor cores want them, whose products cost by whole fragments">,
+           "Blocks for tensor cores, whose products cost by whole fragments">,
     Option<"shortBlock", "short-block", "int64_t", "0",
            "The positions of the longest call that is one block without a state, 0 for no short blocks">,
   ];

@@ -12,10 +12,10 @@ include "mlir/Pass/PassBase.td"
 def NameStates : Pass<"polyattn-name-states", "::mlir::ModuleOp"> {
   let summary = "say which states attends read";
   let description = [{
-    Gives each attend that its schedule computes through a state the op `state` that it reads. What
-    the attend was given as its initial state becomes the state's operand. Where the schedule
-    contracts the state, that is the one of pairs, unfolded (`unfold_pairs`). Attends in the quadratic
-    form, and those with `block_states`, read none. Attends without a schedule get the default one.
+    Gives each attend that its schedule computes through a state the op `state` that it reads. The
+    attend's initial state becomes an operand of the state. If the schedule contracts the state, the
+    op is the state of pairs, unfolded (`unfold_pairs`). Attends in the quadratic form, and attends
+    with `block_states`, read none. Attends without a schedule get the default one.
 
     Numeric contract: exact.
 
@@ -32,24 +32,24 @@ def NameStates : Pass<"polyattn-name-states", "::mlir::ModuleOp"> {
 }
 
 def MergeStates : Pass<"polyattn-merge-states", "::mlir::ModuleOp"> {
-  let summary = "let attends read one state that have the same sums";
+  let summary = "let attends with the same sums read one state";
   let description = [{
-    Of two states with one recurrence (mask, decay, heads) one goes
+    Of two states with one recurrence (mask, decay, heads) one is removed
 
-      - where both sum up the same products, up to a number;
-      - where its features are some of the other's, over the same values: it is `state_rows` of that one;
-      - where its features are the other's values and its values the other's features, or the first of
-        them: it is that one transposed, with what it lacks in a state of its own.
+      - if both sum up the same products, up to a number;
+      - if its features are some of the other's, over the same values: it is `state_rows` of that
+        one;
+      - if its features are the other's values and its values the other's features, or the first of
+        them: it is that one transposed, with the missing part in a state of its own.
 
     Gradients of keys and of values are attends of such states. An update is as much work as a read.
-    A state that is a result stays, and others may be views of it. So do those that live in arguments
-    or are of the full mask, and those of attends that have a state where the readers of the other one
-    have the quadratic form.
-    Pairs of a block take scores where the schedule has them by features of keys that are not formed
-    any more.
+    A state that is a result stays, and others may be views of it. States also stay if they live in
+    arguments or have the full mask. So does the state of an attend if the readers of the other
+    state have the quadratic form. If the features of keys are no longer formed, pairs of a block
+    take scores where the schedule scored them by features.
 
-    Numeric contract: reassociating. A sum has its terms in the same order, and products of f32 that
-    are multiplied by a number before it or behind it are equal up to rounding.
+    Numeric contract: reassociating. A sum has its terms in the same order. Products of f32 that are
+    multiplied by a number earlier or later are equal up to rounding.
 
     ```mlir
     %s = state key %a value %b anticausal : [4], [8]
