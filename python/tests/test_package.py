@@ -148,6 +148,7 @@ def blocks(page, language="python"):
         ("docs/PyTorch.md", "python"),
         # Programs with PyTorch go on from those without.
         ("docs/Tutorial.md", "python(?: torch)?" if importlib.util.find_spec("torch") else "python"),
+        ("docs/Train.md", "python"),
         ("docs/Installation.md", "python"),
         *((f"docs/how-to/{path.name}", "python") for path in sorted((ROOT / "docs/how-to").glob("*.md"))),
     ],
