@@ -153,7 +153,7 @@ def PolyAttn_NormalizerKind : PolyAttn_Enum<"NormalizerKind", "the form of the d
   I32EnumAttrCase<"Sum", 1, "sum">,
   I32EnumAttrCase<"Bias", 2, "bias">,
   I32EnumAttrCase<"Softmax", 3, "softmax">]>;
-def PolyAttn_EpsMode : PolyAttn_Enum<"EpsMode", "whether eps is absolute or relative to the row", [
+def PolyAttn_EpsMode : PolyAttn_Enum<"EpsMode", "the mode of eps, absolute or relative to the row", [
   I32EnumAttrCase<"Absolute", 0, "absolute">, I32EnumAttrCase<"RowMax", 1, "row_max">]>;
 def PolyAttn_Reduce : PolyAttn_Enum<"Reduce", "sum or mean over the keys", [
   I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;

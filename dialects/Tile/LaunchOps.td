@@ -152,7 +152,7 @@ def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
   let hasVerifier = 1;
 }
 
-def Tile_StageRole : Tile_Enum<"StageRole", "the results of a stage", [
+def Tile_StageRole : Tile_Enum<"StageRole", "the role of a stage", [
   I32EnumAttrCase<"Main", 0, "main">,
   I32EnumAttrCase<"SegmentSums", 1, "segment_sums">,
   I32EnumAttrCase<"SegmentStates", 2, "segment_states">,

@@ -51,7 +51,7 @@ def CutKernels : Pass<"polyattn-cut-kernels", "::mlir::ModuleOp"> {
       - else `subsegments`, if it may split the positions of a causal or anticausal attention with a
         state into segments. Of two segments only one has a prefix. With two subsegments as many
         programs compute it as compute the results;
-      - `cluster`, if the state and weights are larger than the memory of one multiprocessor;
+      - `cluster`, if one multiprocessor cannot keep the state and weights (`shared-bytes`);
       - `blocks`, if there is no state, so that no block of rows waits for another;
       - `parts`, if gradients of weights are sums over all programs.
 
