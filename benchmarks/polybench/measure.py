@@ -3,8 +3,6 @@ from . import tools
 
 ENTRIES = ["llops_d64_m1024", "llops_d128_m256", "polysketch_d64_r32_b1024", "polysketch_d64_r32",
            "power_d64_p2", "based_d64", "linear_d64"]
-# For the plots: one curve per system.
-CURVES = ["llops_d64_m1024", "polysketch_d64_r32", "power_d64_p2", "based_d64", "linear_d64"]
 LONG = 1 << 20
 
 
@@ -18,9 +16,7 @@ class Settings:
         self.tokens = 4096 if quick else 16384
         self.compiles = 2 if quick else 15
         self.long = 1 << 16 if quick else LONG
-        self.lengths = [1 << p for p in range(9, 13 if quick else 17)]
         self.form_lengths = [1 << p for p in range(0, 8 if quick else 17, 3 if quick else 1)]
-        self.softmax_limit_seconds = 2.0 if quick else 60.0
 
     def asdict(self):
         return dict(vars(self))
@@ -98,29 +94,4 @@ def long_sequences(program, settings, progress):
     return results
 
 
-def lengths(program, settings, progress):
-    """Seconds against T, one head, ours and softmax attention."""
-    results = {entry: [] for entry in CURVES}
-    results["softmax_d64"] = []
-    softmax_seconds = 0.0
-    for tokens in settings.lengths:
-        for entry in CURVES:
-            progress.tell(f"time against length: T={tokens}, {entry}")
-            run = program.attempt(program.ours, entry, tokens, heads=1,
-                                  seconds=settings.seconds / 4)
-            if run:
-                results[entry].append([tokens, run["seconds_median"]])
-        # Four calls at least, each four times as long as at the length before.
-        if not program.has_peers() or 16 * softmax_seconds > settings.softmax_limit_seconds:
-            continue
-        progress.tell(f"time against length: T={tokens}, softmax")
-        run = program.attempt(program.peers, "softmax_d64", tokens, heads=1,
-                              seconds=settings.seconds / 4)
-        if run:
-            softmax_seconds = run["seconds_median"]
-            results["softmax_d64"].append([tokens, softmax_seconds])
-    return results
-
-
-EXPERIMENTS = {"speed": speed, "threads": threads, "compile": compile_times,
-               "long": long_sequences, "lengths": lengths}
+EXPERIMENTS = {"speed": speed, "threads": threads, "compile": compile_times, "long": long_sequences}

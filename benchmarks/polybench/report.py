@@ -286,18 +286,10 @@ def machine_line(results):
                    f"{settings['rounds']} rounds of {settings['seconds']:g} s.")
 
 
-def plots(results):
-    """Links to what plots.py draws; None leaves those of another machine."""
-    if not any(results.get("lengths", {}).values()):
-        return None
-    return ("![Time against length](plots/time-against-length.svg)\n"
-            "![Time per position](plots/time-per-token.svg)")
-
-
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
           "long": long_table, "forms": forms_table, "decode": decode_table,
-          "gradients": gradients_table, "one_sweep": one_sweep_table, "packed": packed_table, "short": short_table, "plots": plots}
+          "gradients": gradients_table, "one_sweep": one_sweep_table, "packed": packed_table, "short": short_table}
 
 
 def fill(text, results, tables=TABLES):

@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import benchmarks
 from .page import Page, code, table, write as write_page
 
 TABLE = Path(__file__).parent.parent / "gallery.toml"
@@ -141,11 +142,11 @@ def _page(one: dict, source: Path, tools: Path, site: Path, functions: dict[str,
 def _measured(one: dict, source: Path, site: Path) -> str:
     if "measured" not in one:
         return ""
-    from . import plots  # matplotlib, which checks without a site do without
-
-    found = plots.against_length(plots.Measured(source), one["measured"], site / "gallery" / f"{_slug(one['name'])}.svg")
+    plots = benchmarks.plots(source)
+    found = plots.against_length(plots.Peers(), one["measured"], site / "gallery" / f"{_slug(one['name'])}.svg")
     return (
-        f"## Speed\n\n![{found}]({_slug(one['name'])}.svg)\n\n{found} [Baselines](/docs/Peers.md) says how this was measured.\n"
+        f"## Speed\n\n![{found}]({_slug(one['name'])}.svg)\n\nThe best baseline is {plots.BASELINES}. "
+        "[Baselines](/docs/Peers.md) says how this was measured.\n"
     )
 
 

@@ -4,59 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from . import benchmarks
 from .page import Page, write as write_page
-
-SYSTEMS = {
-    "linear": "linear (elu + 1)",
-    "based": "BASED",
-    "hedgehog": "Hedgehog",
-    "llops64": "LLoPS, d = 64",
-    "llops128": "LLoPS, d = 128",
-    "polysketch": "PolySketch, p = 4",
-    "power": "power, p = 2",
-}
-LENGTH = 8192
-
-
-def _range(ratios: dict[str, float]) -> str:
-    return f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f} times as fast"
 
 
 def write(source: Path, site: Path) -> list[Page]:
-    from . import plots  # matplotlib, which checks without a site do without
-
-    measured = plots.Measured(source)
-    at = lambda direction, length: {
-        name: measured.ratio(next(row for row in measured.of(system, direction) if row["T"] == length))
-        for system, name in SYSTEMS.items()
-    }
-    forward, both, decode = at("forward", LENGTH), at("both", LENGTH), at("decode", 1)
-    plots.panels(measured, SYSTEMS, site / "forward.svg")
-    plots.bars(both, "times as fast as the best baseline", site / "training.svg")
-    plots.bars(decode, "times as fast as the best baseline", site / "decode.svg")
+    plots = benchmarks.plots(source)
+    peers = plots.Peers()
+    spans = {direction: plots.span(peers.ratios(direction)) for direction in ("forward", "both", "decode")}
     text = f"""
-All numbers of this page are measured on one thread of an {measured.machine}, in f32, with 4 heads. A baseline is
-{plots.THE_BASELINES}, each in the fastest form that was found for it.
+All numbers of this page are measured on one thread of an {peers.machine}, in f32, with 4 heads. A baseline is
+{plots.BASELINES}, each in the fastest form that was found for it.
 [Baselines](/docs/Peers.md) says how, and has two threads as well.
 
 ## Forward
 
-**{_range(forward)} as the best baseline at T = {LENGTH:,}.** From some length on, time per position is
+**{spans['forward']} the best baseline at T = {plots.LENGTH:,}.** From some length on, time per position is
 constant, and softmax attention's grows.
 
-![Time per position against sequence length, a panel per attention](forward.svg)
+![Time per position against sequence length, a panel per attention](/docs/plots/forward.svg)
 
 ## Training
 
-**{_range(both)} as the best baseline at T = {LENGTH:,}**, forward and backward together.
+**{spans['both']} the best baseline at T = {plots.LENGTH:,}**, forward and backward together.
 
-![Ratios of training](training.svg)
+![Ratios of training](/docs/plots/training.svg)
 
 ## Decoding
 
-**{_range(decode)} as the best baseline**, a token of each of 16 sequences.
+**{spans['decode']} the best baseline**, a token of each of 16 sequences.
 
-![Ratios of decoding](decode.svg)
+![Ratios of decoding](/docs/plots/decode.svg)
 
 ## GPUs
 

@@ -1,9 +1,6 @@
-"""Tables and plots of docs/Peers.md from the JSON file."""
+"""Tables of docs/Peers.md from the JSON file."""
 
-import os
-from statistics import median
-
-from polybench import plots
+from polybench.baselines import best_peer, ratio
 from polybench.report import MISSING, table, wrapped
 
 from . import cases
@@ -13,20 +10,6 @@ NAMES = {
     "polyattn": "polyattn", "eager_stock": "eager, stock", "eager": "eager", "compiled": "compiled", "softmax": "softmax",
     "fla": "FLA", "jax": "JAX",
 }  # fmt: skip
-# Whose ratio counts: other systems and processes with slower kernels do not.
-PEERS = ("eager", "compiled", "fla", "jax")
-PLOTS = {"forward": "peers-forward.svg", "both": "peers-both.svg"}
-
-
-def best_peer(row):
-    """Its column, None where there is none."""
-    return min((one for one in PEERS if row.get(one)), key=row.get, default=None)
-
-
-def ratio(row, column):
-    """Time over ours, the median over rounds, in each of which all took turns."""
-    ours, theirs = (row["rounds"].get(one) for one in ("polyattn", column))
-    return median(b / a for a, b in zip(ours, theirs)) if ours and theirs else None
 
 
 def aim_of(row):
@@ -166,31 +149,7 @@ def missing_lines(results):
     return "\n".join(map(wrapped, lines)) or "Nothing."
 
 
-def draw(results, folder):
-    """Time per token against length, with the fewest threads. Returns the directions of which there is a plot."""
-    made = []
-    for direction, file in PLOTS.items():
-        rows = rows_of(results, direction)
-        threads = min((row["threads"] for row in rows), default=1)
-        curves = {}
-        for row in (one for one in rows if one["threads"] == threads and one["polyattn"]):
-            best = best_peer(row)
-            curves.setdefault(row["system"], []).append((row["T"], row["polyattn"] * 1e3 / row["T"]))
-            points = curves.setdefault(f"{row['system']}, best peer", [])
-            if best:
-                points.append((row["T"], row[best] * 1e3 / row["T"]))
-        words = "Forward" if direction == "forward" else "Forward and backward"
-        title = f"{words}, four heads, {threads} thread{'s' * (threads > 1)}, causal, f32"
-        if plots.log_plot(os.path.join(folder, file), title, "microseconds per position", curves, in_twos=True):
-            made.append(direction)
-    return made
-
-
-def make_tables(made):
-    """For polybench.report.fill; `made` is what `draw` has returned. Plots that were not drawn stay as they are."""
-    links = "\n".join(f"![Time per position, {one}](plots/{PLOTS[one]})" for one in made) or None
-    return {
-        "machine": machine_line, "mkl": mkl_table, "aims": aims_table, "decode": decode_table, "missing": missing_lines,
-        "forward": lambda results: speed_table(results, "forward"), "both": lambda results: speed_table(results, "both"),
-        "plots": lambda results: links,
-    }  # fmt: skip
+TABLES = {
+    "machine": machine_line, "mkl": mkl_table, "aims": aims_table, "decode": decode_table, "missing": missing_lines,
+    "forward": lambda results: speed_table(results, "forward"), "both": lambda results: speed_table(results, "both"),
+}  # fmt: skip
