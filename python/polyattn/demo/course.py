@@ -35,6 +35,7 @@ class Course:
         self.rates: dict[str, list[tuple[int, float]]] = {one: [] for one in ATTENTIONS}
 
     def run(self) -> None:
+        """Trains both models, then lets both write, and shows each step."""
         self._train()
         with torch.inference_mode():
             self._write(self._read())

@@ -26,6 +26,7 @@ class Writer:
         self.written = bytearray()
 
     def read(self, text: torch.Tensor) -> None:
+        """Takes the bytes of a text, [T], into the states, and keeps the logits of the next byte."""
         for part in text.long().split(READ):
             self.logits = self.model(part[None], self.states)[0, -1]
 

@@ -44,14 +44,17 @@ class Softmax(nn.Module):
         return self.qkv(x).unflatten(-1, (3, self.heads, -1)).movedim(-3, 0).transpose(2, 3)
 
     def combine(self, o: torch.Tensor) -> torch.Tensor:
+        """The result [B, T, width] from the attention's, [B, heads, T, size]."""
         y: torch.Tensor = self.o_proj(o.transpose(1, 2).flatten(-2))
         return y
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Causal softmax attention over x, [B, T, width]; the result has the same shape."""
         q, k, v = self.project(x)
         return self.combine(F.scaled_dot_product_attention(q, k, v, is_causal=True))
 
     def new_states(self, batch: int) -> Cache:
+        """An empty cache of keys and values for `batch` sequences."""
         weight = self.qkv.weight
         empty = weight.new_empty(batch, self.heads, 0, weight.shape[1] // self.heads)
         return Cache(empty, empty.clone())
@@ -97,6 +100,7 @@ class Block(nn.Module):
         return y
 
     def new_state(self, batch: int) -> BlockState:
+        """The state of this block before the first byte of `batch` sequences."""
         return BlockState(torch.zeros(batch, 3, self.recent.in_channels), self.attention.new_states(batch))
 
 
@@ -118,6 +122,7 @@ class Model(nn.Module):
         return logits
 
     def new_states(self, batch: int) -> list[BlockState]:
+        """A state per block, before the first byte of `batch` sequences."""
         return [block.new_state(batch) for block in self.blocks]
 
 

@@ -50,6 +50,7 @@ class Axis:
         self.size, self.ticks = size, ticks(self.low, self.high, is_logarithmic)
 
     def at(self, number: float) -> float:
+        """The distance of a number from the lower end, in pixels."""
         low, high = self._map(self.low), self._map(self.high)
         return self.size * (self._map(number) - low) / (high - low)
 

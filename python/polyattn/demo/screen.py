@@ -17,6 +17,7 @@ class Screen:
         self._last = time.monotonic()
 
     def say(self, words: str = "") -> None:
+        """Prints a line that stays."""
         self.clear()
         print(words, flush=True)
 
@@ -30,6 +31,7 @@ class Screen:
             print(words, flush=True)
 
     def clear(self) -> None:
+        """Removes the line of progress, on a terminal."""
         if self.is_terminal:
             print("\r\033[K", end="", flush=True)
 

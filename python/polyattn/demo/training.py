@@ -36,6 +36,7 @@ class Run:
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE)
 
     def step(self, text: torch.Tensor, rate: float) -> None:
+        """One step of training on a batch of bytes, [B, T], at this learning rate; keeps its loss and its time."""
         begin = time.perf_counter()
         for group in self.optimizer.param_groups:
             group["lr"] = rate

@@ -152,6 +152,11 @@ class CachedAttention(nn.Module):
         self, hidden_states: torch.Tensor, attention_mask: Any = None, past_key_values: Any = None,
         cache: Any = None, **others: Any,
     ) -> tuple[torch.Tensor, None]:  # fmt: skip
+        """The layer over hidden_states, [batch, columns, width], and None for the weights of scores, which do not exist.
+
+        With a cache, `past_key_values` or `cache`, columns continue its sequences and update its states. `attention_mask`,
+        [batch, columns], is 0 at padding.
+        """
         x = hidden_states
         if not isinstance(x, torch.Tensor) or x.dim() != 3:
             came = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__

@@ -216,6 +216,7 @@ class Attention(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *others)
 
     def extra_repr(self) -> str:
+        """The layer's sizes and the name of its attention, as `print` shows them."""
         return f"{self.width}, heads={self.heads}, kv_heads={self.kv_heads}, attention={self.attention.signature.name}"
 
     def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
@@ -249,6 +250,12 @@ class Attention(nn.Module):
         return o
 
     def forward(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
+        """y from x, both [B, T, width].
+
+        Args:
+            first_position: the position of x[:, 0], one number or [B], for attentions that use positions; 0 unless given.
+            cu_seqlens: offsets of packed sequences, [sequences + 1], with B = 1.
+        """
         if first_position is not None and "first_position" not in self._others:
             raise CallError(
                 f"first_position: expected none, as {self.attention.signature.name} does not ask for positions"

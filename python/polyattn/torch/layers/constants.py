@@ -34,6 +34,7 @@ class Constants:
         return {"_numbers": self._numbers, "_tensors": {}}
 
     def add(self, name: str, numbers: Numbers) -> None:
+        """Adds or replaces the numbers of an argument."""
         self._numbers[name] = numbers
 
     def on(self, name: str, device: torch.device) -> torch.Tensor:

@@ -101,20 +101,24 @@ class PolaFormer(Family):
         self.scale = nn.Parameter(torch.zeros(heads, self.q_proj.out_features // heads))
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """Zeros, learned: every exponent starts at 3."""
         return torch.zeros(shape), True  # every exponent is 1 + 4 sigmoid(0) = 3
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
+        """Draws all weights again, and sets the scale to zero."""
         super().reset_parameters()
         self.scale.zero_()
 
     def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Queries, keys and values, [B, T, heads, size]; queries and keys are divided by softplus of the scale."""
         q, k, v = super().project(x)
         # As in the paper's code, and of the sequences' dtype.
         factor = nn.functional.softplus(self.scale).reciprocal().to(q.dtype)
         return q * factor, k * factor, v
 
     def combine(self, o: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        """y, [B, T, width]: the attention's result times a gate of x, projected."""
         y: torch.Tensor = self.o_proj(o.flatten(-2) * self.g_proj(x))
         return y
 

@@ -38,6 +38,7 @@ class Family(Attention):
         super().__init__(spec, width, heads, kv_heads, bias=bias, state_every=state_every, constants=constants)
 
     def extra_repr(self) -> str:
+        """The options of the layer in the library's words, as `print` shows them."""
         options = {"heads": self.heads, "kv_heads": self.kv_heads, **self._options}
         return ", ".join([str(self.width), *(f"{name}={value!r}" for name, value in options.items())])
 

@@ -49,7 +49,8 @@ class LLoPS(Family):
         super().__init__(library.llops, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
-        # Both sides begin with the same numbers. Names are theta_<side><factor><rank>.
+        """Projections [heads, d, m] or [d, m], learned. Queries and keys start with the same numbers."""
+        # Names are theta_<side><factor><rank>.
         if name.startswith("theta_k"):
             begun = getattr(self, "theta_q" + name.removeprefix("theta_k")).detach().float()
             return begun[: shape[0]].clone(), True  # of each head, keys may have fewer
@@ -144,6 +145,7 @@ class Power(Family):
             self.gate = begin_as(open_gate, nn.Linear(width, self.kv_heads))
 
     def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
+        """The gate's logarithms, [B, T, heads], from x, [B, T, width]."""
         if name == "log_gate":
             return nn.functional.logsigmoid(self.gate(x).float())
         return super().of_call(name, x, first_position, count, rows)
@@ -220,6 +222,7 @@ class FPA(Family):
         super().__init__(library.fpa, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """Ones, fixed, for the columns of the factors; otherwise as in `Attention`."""
         if name.startswith("columns"):
             return torch.ones(shape, dtype=torch.float32), False
         return super().initial(name, shape)
@@ -270,6 +273,7 @@ class PolySketch(Family):
         super().__init__(_polysketch, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every, constants)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """Normal random sketches, fixed unless `learned`, and ones for the gains of the normalization."""
         if not self._options["learned"] and name[0] == "g" and name[1:].isdigit():
             return normal(shape), False
         numbers, is_learned = super().initial(name, shape)

@@ -64,6 +64,7 @@ class Lightning(Family):
         )
 
     def formula(self, name: str, shape: list[int]) -> Numbers:
+        """Logarithms of decays, [heads]: -8 (head + 1) / heads."""
         if name == "log_decay":
             return [-8.0 / shape[0] * (head + 1) for head in range(shape[0])]
         return super().formula(name, shape)
@@ -97,9 +98,11 @@ class RetNet(Family):
         self.g_proj = begin_as(_small, nn.Linear(width, self.o_proj.in_features, bias))
 
     def gain_of(self, side: str) -> float:
+        """0.5 for the output's projection, and 2**-2.5 for the others, as in the paper's code."""
         return 0.5 if side == "o" else 2**-2.5
 
     def combine(self, o: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        """y, [B, T, width]: each head's result divided by its root mean square, times silu of a gate of x, projected."""
         o = o * torch.rsqrt(o.float().square().mean(-1, keepdim=True) + 1e-6).to(o.dtype)
         y: torch.Tensor = self.o_proj(o.flatten(-2) * nn.functional.silu(self.g_proj(x)))
         return y

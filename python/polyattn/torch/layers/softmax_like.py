@@ -33,6 +33,7 @@ class Performer(Family):
         super().__init__(library.performer, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """Random projections [d, m] of orthogonal blocks with the norms of normal vectors, fixed."""
         d, m = shape
         blocks = [nn.init.orthogonal_(torch.empty(d, d, dtype=torch.float32)) for _ in range(-(-m // d))]
         return torch.cat(blocks, dim=1)[:, :m] * normal([m, d]).norm(dim=-1), False
@@ -65,6 +66,7 @@ class RFF(Family):
             self.gate = begin_as(open_gate, nn.Linear(width, self.kv_heads))
 
     def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
+        """The gates of the call from x, [B, T, width]: logarithms of decays, and what each key's value is multiplied by."""
         if name == "log_gate":
             return nn.functional.logsigmoid(self.gate(x).float())
         if name == "input_gate":
@@ -72,10 +74,12 @@ class RFF(Family):
         return super().of_call(name, x, first_position, count, rows)
 
     def gain_of(self, side: str) -> float:
+        """2**-0.5 * head_dim**-0.25 for queries and keys, which have to be short, and 1 for the others."""
         head_dim = int(self.attention.signature.arguments[0].shape[-1])
         return 2**-0.5 * head_dim**-0.25 if side in "qk" else 1.0
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """Normal random frequencies, fixed."""
         return normal(shape), False
 
 
@@ -98,6 +102,7 @@ class Hedgehog(Family):
         super().__init__(library.hedgehog, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """Identities [heads, d, d], learned: the map starts with softmax of x and of -x."""
         if name.startswith("w_") and shape[-2] == shape[-1]:
             return torch.eye(shape[-1], dtype=torch.float32).repeat(shape[0], 1, 1), True
         return super().initial(name, shape)

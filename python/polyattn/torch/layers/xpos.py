@@ -64,6 +64,10 @@ class XPos(Family):
         return [self._lengths(positions, sign).to(x.dtype).expand_as(x) for x, sign in ((q, 1), (k, -1))]
 
     def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
+        """The result of the attention, [B, T, heads, value's size].
+
+        Long sequences are computed in segments, each with positions relative to its middle, so that no factor leaves the range of f32.
+        """
         q, k, v = self.project(x)
         batch, length = x.shape[:2]
         at, lengths = torch.arange(length, device=x.device), [length] * batch
