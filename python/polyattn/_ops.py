@@ -6,6 +6,8 @@ of Python that called the function.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Callable
 
 from ._errors import CallError
@@ -13,8 +15,9 @@ from ._literals import Beyond, EpsPlace, GeluForm, RopeLayout, TriangleWeights, 
 from ._structure import concatenation, exponential, product, vector
 from ._structure import power as structure_of_power
 from ._traced import Traced
-from ._values import Vector, emit, vector_of, weight_of
-from ._whole import whole_number
+from ._values import Matrix, Vector, emit, kind_of, vector_of, weight_of
+from ._whole import index_of, whole_number
+
 
 def _parts(inputs: tuple[Any, ...], who: str) -> list[Any]:
     if not inputs:
@@ -52,7 +55,7 @@ def sym(x: Any, degree: int, *, block: int | None = None, abs: bool = False) -> 
 def tensor_power(
     x: Any, degree: int, *, symmetric: bool = True, block: int | None = None, abs: bool = False
 ) -> Vector:
-    """An older name of `power` and `sym`, symmetric where nothing is said."""
+    """Deprecated: `power`, and `sym` where nothing is said of `symmetric`."""
     return _power(x, degree, "tensor_power", symmetric, block, abs)
 
 
@@ -80,6 +83,27 @@ def triu(x: Any, y: Any, *, weights: TriangleWeights) -> Vector:
         "triu", [x, y], vector(width * (width + 1) // 2),
         weights=one_of(weights, "triu: weights", TriangleWeights),
     )  # fmt: skip
+
+
+def scatter(x: Any, *, indices: Sequence[int], width: int) -> Vector:
+    """The elements of x added up at so many indices among `width`, and 0 elsewhere: `x[indices]` the other way round."""
+    size, count = vector_of(x, "scatter").width, whole_number("scatter: width", width)
+    places = [index_of(one) for one in indices]
+    if len(places) != size or any(place is None or not 0 <= place < count for place in places):
+        raise CallError(f"scatter: indices: expected {size} whole numbers from 0 to {count - 1}, got {list(indices)}")
+    return emit("scatter", [x], vector(count), indices=f"array<i64: {', '.join(map(str, places))}>", width=count)
+
+
+def weight_product(a: Any, b: Any) -> Matrix:
+    """The matrix product of two weights, a [n, m] and b [m, k] or [m]; `a @ b` is the same."""
+    return weight_of(a, "weight_product") @ weight_of(b, "weight_product")
+
+
+def sqrt(value: float) -> float:
+    """The square root of a number, such as a size. The root of a vector is `x ** 0.5`."""
+    if not is_number(value) or not value >= 0:
+        raise CallError(f"sqrt: expected a number that is not negative, got {kind_of(value) if not is_number(value) else value}")
+    return math.sqrt(value)
 
 
 def constant(like: Any, value: float, width: int = 1) -> Vector:
@@ -137,6 +161,11 @@ def is_above(x: Any, value: float) -> Vector:
 def total(x: Any) -> Vector:
     """The sum of the elements, a vector of width 1."""
     return emit("sum", [x], vector(1))
+
+
+def first_max(x: Any) -> Vector:
+    """1 at the largest element, the first of equal ones, and 0 elsewhere."""
+    return emit("first_max", [x], vector(vector_of(x, "first_max").width))
 
 
 def squared_norm(x: Any) -> Vector:

@@ -19,8 +19,9 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import warnings
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Callable, ParamSpec, get_origin, overload
+from typing import TYPE_CHECKING, Annotated, Any, Callable, ParamSpec, get_origin, overload
 
 from ._arguments import (
     Argument,
@@ -49,6 +50,7 @@ from ._ops import (
     elu_plus_one,
     exp,
     exp_score,
+    first_max,
     gelu,
     is_above,
     l2_norm,
@@ -60,12 +62,14 @@ from ._ops import (
     relative,
     relu,
     rope,
+    scatter,
     sigmoid,
     sign,
     silu,
     sin,
     softmax,
     softplus,
+    sqrt,
     squared_norm,
     sum_norm,
     sym,
@@ -74,6 +78,7 @@ from ._ops import (
     tensor_power,
     total,
     triu,
+    weight_product,
 )
 from ._specs import storage_of
 from ._values import Matrix, Program, Tensor, Vector, add, hadamard, kind_of, project, vector_of
@@ -112,6 +117,7 @@ __all__ = [
     "exp",
     "exp_score",
     "feature_map",
+    "first_max",
     "gelu",
     "hadamard",
     "is_above",
@@ -126,21 +132,22 @@ __all__ = [
     "relative",
     "relu",
     "rope",
+    "scatter",
     "sigmoid",
     "sign",
     "silu",
     "sin",
     "softmax",
     "softplus",
+    "sqrt",
     "squared_norm",
     "sum_norm",
     "sym",
     "tanh",
     "tensor",
-    "tensor_power",
     "total",
-    "triangle",
     "triu",
+    "weight_product",
 ]
 
 
@@ -279,7 +286,17 @@ def _checked(arguments: dict[str, Argument]) -> dict[str, Argument]:
     return arguments
 
 
-# The dialect's names of functions that Python has by another name. `from polyattn.builder import *` leaves Python's own alone.
+# The names of the short form, which are Python's own as well: `from polyattn.builder import *` leaves these alone.
 abs, max, sum = absolute, maximum, total
-# An older name.
-triangle = triu
+
+if not TYPE_CHECKING:  # for which any name would be one
+    #: Deprecated names: what they mean, and what to write.
+    _OLDER = {"triangle": (triu, "triu"), "tensor_power": (tensor_power, "power or sym")}
+    del tensor_power
+
+    def __getattr__(name: str) -> Any:
+        if name not in _OLDER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        function, newer = _OLDER[name]
+        warnings.warn(f"{__name__}.{name} is deprecated: write {newer}", DeprecationWarning, stacklevel=2)
+        return function

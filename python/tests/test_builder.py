@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Annotated, get_args
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 import polyattn
 from polyattn import CallError, SpecError
@@ -64,21 +66,27 @@ def test_options_of_the_decorator():
     assert "tensor<?x4x4xbf16>" in one.text
 
 
+def ops(make):
+    def traced(q, k, v, w):
+        return attend(q, k, make(q, v), normalizer=none())
+
+    arguments = {"q": Sequence[4], "k": Sequence[4], "v": Sequence[4], "w": Weight[4]}
+    return polyattn.attention(traced, arguments=arguments).text
+
+
+def test_every_function_of_the_short_form_is_one_of_the_builder():
+    page = (ROOT / "docs/Language.md").read_text()
+    table = page.split("\n## Functions\n")[1].split("\n\nPython has")[0]
+    names = set(re.findall(r"`(\w+)(?:`|\()", "".join(re.findall(r"^\| \w.* \| (.*) \|$", table, re.M)))) | {"attend", "sqrt"}
+    assert {"relu", "first_max", "scatter", "weight_product", "rope"} < names
+    assert [name for name in sorted(names) if not callable(getattr(b, name, None))] == []
+    assert names - set(b.__all__) == {"abs", "max", "sum"}
+
+
 def test_functions_have_the_names_of_the_dialect():
-    """The short form of specs, the dialect and the builder have one vocabulary; older names mean the same."""
-
-    def ops(make):
-        def traced(q, k, v, w):
-            return attend(q, k, make(q, v), normalizer=none())
-
-        arguments = {"q": Sequence[4], "k": Sequence[4], "v": Sequence[4], "w": Weight[4]}
-        return polyattn.attention(traced, arguments=arguments).text
-
+    """The short form of specs, the dialect and the builder have one vocabulary."""
     for new, old in (
-        (lambda q, v: b.sym(v, 2), lambda q, v: b.tensor_power(v, 2)),
-        (lambda q, v: b.power(v, 2), lambda q, v: b.tensor_power(v, 2, symmetric=False)),
-        (lambda q, v: b.power(v, 3, symmetric=True, block=2, abs=True), lambda q, v: b.tensor_power(v, 3, block=2, abs=True)),
-        (lambda q, v: b.triu(q, v, weights="none"), lambda q, v: b.triangle(q, v, weights="none")),
+        (lambda q, v: b.power(v, 3, symmetric=True, block=2, abs=True), lambda q, v: b.sym(v, 3, block=2, abs=True)),
         (lambda q, v: b.sum(v), lambda q, v: b.total(v)),
         (lambda q, v: b.max(v), lambda q, v: b.maximum(v)),
         (lambda q, v: b.abs(v), lambda q, v: b.absolute(v)),
@@ -86,7 +94,40 @@ def test_functions_have_the_names_of_the_dialect():
     ):
         assert ops(new) == ops(old)
     assert "{degree = 2, symmetric}" in ops(lambda q, v: b.sym(v, 2))
-    assert not {"sum", "max", "abs"} & set(b.__all__)
+
+
+def test_deprecated_names():
+    """They warn where they are used, and mean the same."""
+    for name, old, new in (
+        ("tensor_power", lambda q, v: b.tensor_power(v, 2), lambda q, v: b.sym(v, 2)),
+        ("tensor_power", lambda q, v: b.tensor_power(v, 2, symmetric=False), lambda q, v: b.power(v, 2)),
+        ("triangle", lambda q, v: b.triangle(q, v, weights="none"), lambda q, v: b.triu(q, v, weights="none")),
+    ):
+        with pytest.warns(DeprecationWarning, match=rf"polyattn.builder.{name} is deprecated: write") as caught:
+            found = ops(old)
+        assert found == ops(new)
+        assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="write triu"):
+        from polyattn.builder import triangle  # noqa: F401
+    with pytest.raises(AttributeError, match="'polyattn.builder' has no attribute 'triangel'"):
+        b.triangel
+    assert not {"triangle", "tensor_power"} & set(b.__all__)
+
+
+def test_first_max_scatter_weight_product_and_sqrt(rng):
+    @polyattn.attention
+    def mine(q: Sequence[4], k: Sequence[4], v: Sequence[4], a: Weight[4, 3], c: Weight[3, 4]):
+        x = b.scatter(v, indices=[0, 2, 2, np.int64(5)], width=6) / b.sqrt(4)
+        return attend(q @ b.weight_product(a, c), b.first_max(k), x, normalizer=none())
+
+    q, k, v = (rng.standard_normal((1, 9, 1, 4)) for _ in range(3))
+    k[0, 3] = 1.0  # all equal
+    a, c = rng.standard_normal((4, 3)), rng.standard_normal((3, 4))
+    x = np.zeros((9, 6))
+    for i, j in enumerate((0, 2, 2, 5)):
+        x[:, j] += v[0, :, 0, i] / 2
+    scores = np.tril((q[0, :, 0] @ a @ c) @ np.eye(4)[k[0, :, 0].argmax(-1)].T)
+    assert abs(polyattn.reference(mine)(q, k, v, a, c)[0, :, 0] - scores @ x).max() < 1e-12
 
 
 def test_every_op(rng):
@@ -331,7 +372,12 @@ def test_traced_values_have_no_numbers():
         (lambda x: x[1.5], r"from -4 to 3, or a slice, got 1.5"),
         (lambda x: x["0"], r"from -4 to 3, or a slice, got '0'"),
         (lambda x: x[np.ones(4, bool)], r"from -4 to 3, or a slice, got np.True_"),
-        (lambda x: b.tensor_power(x, 2.5), "tensor_power: degree: expected a whole number of at least 1, got 2.5"),
+        (lambda x: b.sym(x, 2.5), "sym: degree: expected a whole number of at least 1, got 2.5"),
+        (lambda x: b.scatter(x, indices=[0, 1, 2], width=4), r"scatter: indices: expected 4 whole numbers from 0 to 3, got \[0, 1, 2\]"),
+        (lambda x: b.scatter(x, indices=[0, 1, 2, 4], width=4), r"from 0 to 3, got \[0, 1, 2, 4\]"),
+        (lambda x: b.weight_product(x, x), "weight_product: expected a weight, got the sequence 'q'"),
+        (lambda x: b.sqrt(x), "sqrt: expected a number that is not negative, got the sequence 'q'"),
+        (lambda x: b.sqrt(-1), "sqrt: expected a number that is not negative, got -1"),
         (lambda x: b.softmax(x, groups=0), "softmax: groups: expected a whole number of at least 1, got 0"),
         (lambda x: b.softmax(x, groups=np.True_), "softmax: groups: expected a whole number of at least 1, got (np.)?True"),
         (lambda x: b.softmax(x, groups=np.array([1, 2])), r"expected a whole number of at least 1, got int64 \(2,\)"),
@@ -371,7 +417,7 @@ def test_words_of_options():
 
     def spec(grouping="block", mask="causal", gate_heads="kv", form="erf", layout="half", place="inside", weights="none", **normalizer):
         def phi(x, f):
-            return b.triangle(b.layer_norm(b.gelu(b.rope(x, f, layout=layout), form=form), eps=1e-6, eps_place=place), x, weights=weights)
+            return b.triu(b.layer_norm(b.gelu(b.rope(x, f, layout=layout), form=form), eps=1e-6, eps_place=place), x, weights=weights)
 
         return polyattn.attention(
             lambda q, k, v, f, g: attend(

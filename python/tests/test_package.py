@@ -42,7 +42,7 @@ from typing import Annotated
 import numpy as np
 import polyattn
 from polyattn.builder import (
-    Decay, HeadWeight, Matrix, Sequence, State, Tensor, Vector, Weight, attend, by_sum, concat, constant, cos, none, relu, rope,
+    Decay, HeadWeight, Matrix, Sequence, State, Tensor, Vector, Weight, attend, by_sum, concat, cos, none, relu, rope,
 )
 
 D = 16
@@ -64,7 +64,7 @@ def mine(
 @polyattn.attention(name="turned", dtype="bf16", results=("y",))
 def other(q: Annotated[Vector, Sequence[D]], f: Annotated[Matrix, Weight[D // 2]]) -> Vector:
     x = rope(q, f, layout="half")
-    return attend(cos(x) * cos(x), cos(x) * cos(x) + constant(x, 1.0), q, mask="causal", normalizer=by_sum(1e-6), signed_scores=True)
+    return attend(cos(x) * cos(x), cos(x) * cos(x) + 1, q, mask="causal", normalizer=by_sum(1e-6), signed_scores=True)
 
 def text(spec: polyattn.Spec) -> str:
     return spec.text

@@ -118,7 +118,7 @@ def based(
     def phi(x: Any, w: Any) -> Any:
         h = (x @ w) * r**-0.25
         square = b.power(h, 2, symmetric=symmetric) * math.sqrt(0.5)
-        return b.concat(b.constant(x, 1.0), h, square)
+        return b.concat(1, h, square)
 
     def body(q: Any, k: Any, v: Any, w_q: Any, w_k: Any) -> Any:
         return b.attend(phi(q, w_q), phi(k, w_k), v, normalizer=b.by_sum(eps))

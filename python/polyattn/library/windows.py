@@ -66,7 +66,7 @@ def based_window(
 
     def taylor(x: Any, w: Any) -> Any:
         h = (x @ w) * r**-0.25
-        return b.concat(b.constant(x, 1.0), h, b.sym(h, 2) * math.sqrt(0.5))
+        return b.concat(1, h, b.sym(h, 2) * math.sqrt(0.5))
 
     def body(q: Any, k: Any, v: Any, w_q: Any, w_k: Any) -> Any:
         far = b.attend(taylor(q, w_q), taylor(k, w_k), v, normalizer=b.by_sum(eps))

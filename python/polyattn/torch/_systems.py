@@ -62,7 +62,7 @@ def taylor(d: int, dv: int, *, scale: float | None, normalize: bool) -> Spec:
 
     def phi(x: Any) -> Any:
         h = x * factor
-        return b.concat(b.constant(x, 1.0), h, b.sym(h, 2) * math.sqrt(0.5))
+        return b.concat(1, h, b.sym(h, 2) * math.sqrt(0.5))
 
     def body(q: Any, k: Any, v: Any) -> Any:
         return b.attend(phi(q), phi(k), v, normalizer=b.by_sum(1e-6) if normalize else b.none())
