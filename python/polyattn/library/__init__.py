@@ -7,9 +7,11 @@ The Spec takes queries q [B, T, H, d], keys k [B, T, Hkv, d] and values v [B, T,
 weights are stored in, f32, bf16 or f16, and `name` is the entry's. A size, an option or a word that is none is a polyattn.CallError; what
 breaks a rule of the language is a polyattn.SpecError when the spec is compiled.
 
-The files of `specs/` (`polyattn.spec_path`) have the same definitions without the options. `performer` and `toeplitz` read them. The
-other functions do not, because the sizes of a text are all that a caller may choose in it: not a number such as eps, how many weights
-there are, or which of several ops. The tests rebuild every entry of the files by these functions and compare all ops.
+The files of `specs/` (`polyattn.spec_path`) have the same definitions. `performer` and `toeplitz` read theirs, as their options only
+choose an entry and its sizes. Each other function also has an option that the text cannot take: a number (`eps`, `score_scale`), how
+many weights there are (`rank`, `widths`, `n`), an argument that may be missing (`states`, `gated`) or an op (`feature_map`). Reading the
+text for the defaults would keep a second definition for the rest, so these functions have the only one in Python. The tests rebuild
+every entry of the files by the functions and compare all ops.
 """
 
 from .elementwise import (
