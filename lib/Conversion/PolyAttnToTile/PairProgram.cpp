@@ -192,10 +192,15 @@ void PairProgram::addPairs(TileBuilder &b, Accumulators &accumulators, const Blo
   if (op.getLagSlope())
     return addByLag(b, weights, blockPair);
   add(b, accumulators, blockPair, weights, values);
-  if (accumulators.largest)
-    accumulators.largest = largerOf(
-        b, accumulators.largest,
-        b.reduceColumns(weights, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
+  if (!accumulators.largest)
+    return;
+  // A pair outside of the window has the weight 0, which may be more than all weights of the row.
+  Value seen = weights;
+  if (blockPair.crossesWindow)
+    seen = inWindow(b, weights, blockPair, -std::numeric_limits<double>::infinity());
+  accumulators.largest =
+      largerOf(b, accumulators.largest,
+               b.reduceColumns(seen, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
 }
 
 void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlocks &blocks,
