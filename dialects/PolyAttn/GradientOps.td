@@ -64,8 +64,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
       %b = read %k : tensor<?x?x?x64xf32> -> [64]
       %c = read %v : tensor<?x?x?x32xf32> -> [32]
       %dn = read %d_o : tensor<?x?x?x32xf32> -> [32]
-      %aa = power %a {degree = 2, symmetric} : [64]
-      %bb = power %b {degree = 2, symmetric} : [64]
+      %aa = power 2 %a {symmetric} : [64]
+      %bb = power 2 %b {symmetric} : [64]
       %da, %db, %dc = attend_backward query %aa leaves (%a) key %bb leaves (%b) value %c
           gradient %dn causal {grouping = block}
         : sym 2 [64], [64], sym 2 [64], [64], [32], [32]

@@ -43,8 +43,8 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
       %a = read %q : tensor<?x?x?x4xf32> -> [4]
       %b = read %k : tensor<?x?x?x4xf32> -> [4]
       %c = read %v : tensor<?x?x?x8xf32> -> [8]
-      %aa = power %a {degree = 2, symmetric} : [4]
-      %bb = power %b {degree = 2, symmetric} : [4]
+      %aa = power 2 %a {symmetric} : [4]
+      %bb = power 2 %b {symmetric} : [4]
       %keys = keep %k in %local_keys : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
       %values = keep %v in %local_values : tensor<?x?x?x8xf32>, tensor<?x?x16x8xf32>
       %o:2 = attend query %aa key %bb value %c local %aa, %bb initial %state

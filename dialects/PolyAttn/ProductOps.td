@@ -52,7 +52,7 @@ def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power", 1, 0, 0, "false", [CombinesSc
     C2: a block is given with `symmetric` only and divides the operand's width.
     C3: the result's structure has a size that a formula may have.
 
-    Example: `%y = polyattn.power %x {degree = 2, symmetric} : [64]`
+    Example: `%y = polyattn.power 2 %x {symmetric} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, I64Attr:$degree, UnitAttr:$symmetric,
                        OptionalAttr<I64Attr>:$block, UnitAttr:$abs);

@@ -113,7 +113,7 @@ def Warp_ShuffleModeAttr : EnumAttr<Warp_Dialect, Warp_ShuffleMode, "shuffle_mod
 def Warp_MemoryKind : Warp_Enum<"MemoryKind", "where a kernel keeps a tile", [
   I32EnumAttrCase<"Registers", 0, "registers">, I32EnumAttrCase<"Shared", 1, "shared">,
   I32EnumAttrCase<"DoubleBuffer", 2, "double_buffer">,
-  I32EnumAttrCase<"SharedByTurns", 3, "shared_by_turns">,
+  I32EnumAttrCase<"Staged", 3, "staged">,
   I32EnumAttrCase<"Workspace", 4, "workspace">, I32EnumAttrCase<"Tensor", 5, "tensor">]>;
 
 def Warp_ResidentAttr : AttrDef<Warp_Dialect, "Resident"> {
@@ -122,7 +122,7 @@ def Warp_ResidentAttr : AttrDef<Warp_Dialect, "Resident"> {
   let description = [{
     The memory is `registers`, `shared` memory or the `workspace`. A loop computes with one half of
     a `double_buffer` in shared memory while it fills the other half. In memory that is
-    `shared_by_turns` each iteration of a loop copies a weight anew. A tile in its `tensor` is not
+    `staged` each iteration of a loop copies a weight anew. A tile in its `tensor` is not
     stored anywhere else: each use reads it from there.
 
     ```

@@ -22,7 +22,7 @@ static llvm::StringRef describe(warp::MemoryKind memory) {
     return "shared memory";
   case warp::MemoryKind::DoubleBuffer:
     return "double-buffered shared memory";
-  case warp::MemoryKind::SharedByTurns:
+  case warp::MemoryKind::Staged:
     return "shared memory, anew for each block of positions";
   case warp::MemoryKind::Workspace:
     return "workspace";

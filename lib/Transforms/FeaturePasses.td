@@ -78,8 +78,8 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %xx = power %x {degree = 2, symmetric} : [16]
-    %yy = power %y {degree = 2, symmetric} : [16]
+    %xx = power 2 %x {symmetric} : [16]
+    %yy = power 2 %y {symmetric} : [16]
     %o = attend query %xx key %yy value %v causal normalize <bias, bias = 1.0>
       {score_scale = 6.25e-2} : sym 2 [16], sym 2 [16], [32]
     ```

@@ -46,13 +46,13 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
     Numeric contract: reassociating. Scores are equal up to rounding.
 
     ```mlir
-    %xx = power %x {degree = 2, symmetric} : [32]
-    %yy = power %y {degree = 2, symmetric} : [32]
+    %xx = power 2 %x {symmetric} : [32]
+    %yy = power 2 %y {symmetric} : [32]
     ```
     becomes, if only scores are asked for
     ```mlir
-    %xx = power %x {block = 8, degree = 2, symmetric} : [32]
-    %yy = power %y {block = 8, degree = 2, symmetric} : [32]
+    %xx = power 2 %x {block = 8, symmetric} : [32]
+    %yy = power 2 %y {block = 8, symmetric} : [32]
     ```
   }];
   let options = [

@@ -317,8 +317,9 @@ def emit(op: str, inputs: list[Any], structure: Structure, **attributes: Any) ->
     operands = [operand_of(value, who) for value in inputs]
     program = program_of(operands, who)
     name = program.name()
+    degree = f" {attributes.pop('degree')}" if "degree" in attributes else ""  # stands before the operand
     program.add(
-        f"{name} = {op} {', '.join(operand._name for operand in operands)}"
+        f"{name} = {op}{degree} {', '.join(operand._name for operand in operands)}"
         f"{attributes_text(attributes)} : {', '.join(operand._type for operand in operands)}"
     )
     return Vector(program, name, structure)

@@ -298,8 +298,8 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     pairs.addNear(b, queries, keys, values, diagonal, span, blockDecay, accumulators);
     return accumulators;
   }
-  // Scores do not come in parts: parts of one head take turns, block by block. The loop runs once
-  // or not at all.
+  // The programs of a head split the features, but not the scores: each block's scores are computed
+  // by one of them in turn. The loop runs once or not at all.
   Value mine = context.share->computesScores(b, span.position, context.block);
   Value times = b.select(mine, b.index(1), b.index(0));
   SmallVector<Value> carried = {accumulators.numerator};

@@ -8,8 +8,8 @@
 // The gradient of a weight is a sum over positions, batches and, where heads share the weight,
 // heads. A program adds up the blocks of its head in all batches of its part, in their order, in a
 // buffer, and stores that in a workspace; a kernel after all others adds what programs have stored,
-// in order. How many parts there are follows from sizes alone, so that the same call gives the same
-// bits whoever runs its programs.
+// in order. The number of parts depends on sizes alone, so that the same call gives the same bits
+// with any number of threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_WEIGHTSUMS_H

@@ -52,7 +52,7 @@ ArrayAttr KernelLowering::describeMemory() {
         cast<MemRefType>(load.getMemref().getType()).hasStaticShape() &&
         storages.lookup(weight).space == Space::Shared)
       add(("weight " + nameOf(load)).str(), load.getResult().getType(),
-          residency.elementType(weight), MemoryKind::SharedByTurns);
+          residency.elementType(weight), MemoryKind::Staged);
   });
   kernel.walk([&](LoadOp load) {
     if (pipelined.contains(load.getResult()))

@@ -5,7 +5,7 @@
 // each iteration; the sequence that only the second product needs comes after that.
 
 // CHECK-LABEL: gpu.func @two_weights(
-// CHECK-SAME:  #warp.resident<"weight u" : vector<64x128xbf16> in shared>, #warp.resident<"weight w" : vector<64x128xbf16> in shared_by_turns>
+// CHECK-SAME:  #warp.resident<"weight u" : vector<64x128xbf16> in shared>, #warp.resident<"weight w" : vector<64x128xbf16> in staged>
 // CHECK:       warp.copy_async %arg12
 // CHECK:       scf.for {{.*}} step %c64
 // CHECK:         warp.copy_async %arg0
@@ -44,7 +44,7 @@ tile.kernel @two_weights programs [dim(0, 0)] attributes {arg_names = ["x", "y",
 
 // What the kernel itself may write is not copied later than it was read, nor again.
 // CHECK-LABEL: gpu.func @written(
-// CHECK-NOT:   shared_by_turns
+// CHECK-NOT:   staged
 tile.kernel @written programs [dim(0, 0)] attributes {arg_names = ["x", "u", "o", "w", "y", "p"], num_inputs = 2} {
 ^bb0(%x: memref<?x?x64xbf16, strided<[?, ?, 1], offset: ?>>, %u: memref<64x128xbf16, strided<[?, 1], offset: ?>>, %o: memref<?x?x128xbf16, strided<[?, ?, 1], offset: ?>>, %w: memref<64x128xbf16, strided<[?, 1], offset: ?>>, %y: memref<?x?x64xbf16, strided<[?, ?, 1], offset: ?>>, %p: memref<?x?x128xbf16, strided<[?, ?, 1], offset: ?>>):
   %batch = tile.program_id 0 : index
