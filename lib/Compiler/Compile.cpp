@@ -22,7 +22,7 @@
 #include "polyattn/Tasks/Cancelled.h"
 #include "polyattn/Transforms/NoGradient.h"
 #include "polyattn/Transforms/PackSequences.h"
-#include "polyattn/Transforms/SetStorage.h"
+#include "polyattn/Transforms/SetDType.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -127,7 +127,7 @@ llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::
     return diagnostics.take("the spec could not be parsed");
   appendDialects(*result.context);
   if (!options.dtype.empty())
-    if (llvm::Error error = setStorage(*result.module, options.dtype))
+    if (llvm::Error error = setDType(*result.module, options.dtype))
       return std::move(error);
   if (options.invariant)
     setInvariant(*result.module);

@@ -20,7 +20,7 @@
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Tasks/Task.h"
 #include "polyattn/Transforms/PackSequences.h"
-#include "polyattn/Transforms/SetStorage.h"
+#include "polyattn/Transforms/SetDType.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -286,7 +286,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
     return llvm::make_error<ReportedError>();
   context.appendDialectRegistry(dialects);
   if (!options.dtype.empty())
-    if (Error error = setStorage(*module, options.dtype))
+    if (Error error = setDType(*module, options.dtype))
       return error;
   if (options.invariant)
     setInvariant(*module);

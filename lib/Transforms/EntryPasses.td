@@ -146,10 +146,10 @@ def DropRows : Pass<"polyattn-drop-rows", "::mlir::ModuleOp"> {
   }];
 }
 
-def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
-  let summary = "change the storage type of tensors";
+def SetDType : Pass<"polyattn-set-dtype", "::mlir::ModuleOp"> {
+  let summary = "change the element type of tensors";
   let description = [{
-    Queries, keys, values and weights get the given storage type. So do results that had the storage
+    Queries, keys, values and weights get the given element type. So do results that had the element
     type of these. Decays, states, rotary frequencies and the factors of rows stay f32, and so does
     everything that is computed.
 

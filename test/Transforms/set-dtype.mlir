@@ -1,7 +1,7 @@
-// RUN: polyattn-opt %s --polyattn-set-storage=type=bf16 | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-set-storage=type=bf16 | polyattn-opt --polyattn-set-storage=type=f32 | polyattn-opt - -o %t.back
+// RUN: polyattn-opt %s --polyattn-set-dtype=type=bf16 | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-set-dtype=type=bf16 | polyattn-opt --polyattn-set-dtype=type=f32 | polyattn-opt - -o %t.back
 // RUN: polyattn-opt %s -o %t.spec && diff %t.spec %t.back
-// RUN: not polyattn-opt %s --polyattn-set-storage=type=f64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not polyattn-opt %s --polyattn-set-dtype=type=f64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 polyattn.feature_map @map(%x: [16], %w: 16x8) {
   %phi = project %x, %w : [16], 16x8

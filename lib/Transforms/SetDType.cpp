@@ -1,11 +1,11 @@
-//===- SetStorage.cpp - what tensors hold ---------------------------------===//
+//===- SetDType.cpp - the element type of tensors -------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/Transforms/SetStorage.h"
+#include "polyattn/Transforms/SetDType.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Transforms/Passes.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace polyattn;
 
 namespace polyattn {
-#define GEN_PASS_DEF_SETSTORAGE
+#define GEN_PASS_DEF_SETDTYPE
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
 
@@ -52,7 +52,7 @@ static bool isRunningSum(BlockArgument argument) {
   return llvm::any_of(argument.getUsers(), llvm::IsaPred<WeightGradientOp>);
 }
 
-static llvm::Error setStorage(AttentionOp attention, Type element) {
+static llvm::Error setDType(AttentionOp attention, Type element) {
   llvm::Expected<Signature> signature = signatureOf(attention);
   if (!signature)
     return signature.takeError();
@@ -80,22 +80,22 @@ static llvm::Error setStorage(AttentionOp attention, Type element) {
   return llvm::Error::success();
 }
 
-llvm::Error polyattn::setStorage(ModuleOp module, StringRef name) {
+llvm::Error polyattn::setDType(ModuleOp module, StringRef name) {
   Type element = storageType(module.getContext(), name);
   if (!element)
     return llvm::createStringError("expected a dtype of f32, bf16 or f16, got '" + name + "'");
   for (AttentionOp attention : module.getOps<AttentionOp>())
-    if (llvm::Error error = ::setStorage(attention, element))
+    if (llvm::Error error = ::setDType(attention, element))
       return error;
   return llvm::Error::success();
 }
 
 namespace {
-struct SetStorage : polyattn::impl::SetStorageBase<SetStorage> {
-  using SetStorageBase::SetStorageBase;
+struct SetDType : polyattn::impl::SetDTypeBase<SetDType> {
+  using SetDTypeBase::SetDTypeBase;
 
   void runOnOperation() override {
-    if (llvm::Error error = setStorage(getOperation(), type)) {
+    if (llvm::Error error = setDType(getOperation(), type)) {
       getOperation().emitError(llvm::toString(std::move(error)));
       signalPassFailure();
     }
