@@ -10,7 +10,7 @@ class Source:
         entry: str | None,
         target: str | None,
         cache: str | None,
-        storage: str | None,
+        dtype: str | None,
         invariant: bool,
         direction: str | None = None,
         wrt: str | None = None,

@@ -30,6 +30,7 @@ class Body:
 _HEAD = re.compile(r"\s*polyattn\.(attention|feature_map) @(\w+)\((.*?)\)(?: ->|\s*\{| attributes)")
 _LINE = re.compile(r"\s*(?:(%.*?) = )?(\w+) ?(.*)")
 _ATTRIBUTES = re.compile(r" ?\{([^{}]*)\}(?= :|$)")
+_DEGREE = re.compile(r"(\d+) ")  # of a power, before its operand
 _NAME = re.compile(r"%[\w#]+")
 
 
@@ -72,7 +73,10 @@ def _read_line(text: str) -> Line:
     results, op, rest = match.groups()
     attributes = _ATTRIBUTES.search(rest)
     words = rest[: attributes.start()] if attributes else rest.split(" : ")[0]
-    return Line(op, _results(results), tuple(_NAME.findall(words)), attributes_of(attributes[1]) if attributes else {}, words)
+    found = attributes_of(attributes[1]) if attributes else {}
+    if degree := _DEGREE.match(words):
+        found["degree"] = int(degree[1])
+    return Line(op, _results(results), tuple(_NAME.findall(words)), found, words)
 
 
 def read(text: str) -> tuple[Body, dict[str, Body]]:
