@@ -113,16 +113,24 @@ def test_gradients_of_learned_sketches(p, local, rng):
     layer, x = pn.Attention(library.polysketch_learned(8, r=5, p=p, local=local), 16, 2), numbers(rng, 2, LENGTH, 16)
     with torch.no_grad():
         weights_of(layer)
-    exact, (q, k, v) = projected(layer, x)
-    wanted = exact.combine(learned_rows(q, k, v, dict(exact.named_parameters()), p, local).transpose(1, 2), x.double())
-    slopes = numbers(rng, *wanted.shape)
-    wanted.backward(slopes.double())
+    slopes = numbers(rng, *x.shape)
+
+    def gradients_in(dtype):
+        """Those of the formulas, by PyTorch."""
+        plain, inputs = copy.deepcopy(layer).to(dtype), x.to(dtype)
+        qkv = (one.transpose(1, 2) for one in plain.project(inputs))
+        rows = learned_rows(*qkv, dict(plain.named_parameters()), p, local)
+        plain.combine(rows.transpose(1, 2), inputs).backward(slopes.to(dtype))
+        return {name: one.grad for name, one in plain.named_parameters()}
+
     layer(x).backward(slopes)
-    expected = dict(exact.named_parameters())
+    expected, rounded = gradients_in(torch.float64), gradients_in(torch.float32)
     assert len([name for name in expected if "_" in name]) >= 12 * (p - 2)
     for name, mine in layer.named_parameters():
-        theirs = expected[name].grad
-        assert (mine.grad - theirs).norm() <= 5e-5 * theirs.norm() + 1e-6 * slopes.norm(), name
+        theirs = expected[name]
+        # The norms of the networks are over 5 numbers: where these are nearly equal, f32 loses digits in any order of its sums.
+        allowed = max(5e-5 * theirs.norm() + 1e-6 * slopes.norm(), 4 * (rounded[name] - theirs).norm())
+        assert (mine.grad - theirs).norm() <= allowed, name
 
 
 @torch.no_grad()
