@@ -52,7 +52,7 @@ std::vector<llvm::StringRef> NameIndex::usesOf(llvm::StringRef definition) const
 
 std::vector<llvm::StringRef> NameIndex::definitionsBefore(const char *at) const {
   llvm::StringRef text = sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
-  llvm::StringRef before(text.data(), at - text.data());
+  llvm::StringRef before = text.take_front(at - text.begin());
   size_t begin = before.rfind("polyattn.attention");
   std::vector<llvm::StringRef> definitions;
   if (begin == llvm::StringRef::npos)
