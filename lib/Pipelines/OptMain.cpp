@@ -94,19 +94,21 @@ static bool asksForHelp(int argc, char **argv) {
   });
 }
 
-/// The first option of the command line that there is not; empty where there is none. LLVM's own
-/// error names an option of one letter as the nearest.
+/// The first unknown option of the command line; empty if all are known. LLVM's own error suggests
+/// an option of one letter.
 static llvm::StringRef unknownOption(int argc, char **argv) {
   auto &known = llvm::cl::getRegisteredOptions();
   for (llvm::StringRef argument : llvm::ArrayRef(argv, argc).drop_front()) {
     llvm::StringRef name = argument;
-    if (name.consume_front("--") && !name.empty() && !known.count(name.split('=').first))
+    if (argument == "--") // positional arguments follow
+      break;
+    if (name.consume_front("--") && !known.count(name.split('=').first))
       return argument;
   }
   return "";
 }
 
-/// The nearest option whose name is a word.
+/// "; did you mean ...?" for the option that is nearest to it.
 static std::string nearestOption(llvm::StringRef argument) {
   llvm::SmallVector<std::string> known;
   for (const auto &option : llvm::cl::getRegisteredOptions())

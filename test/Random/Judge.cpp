@@ -82,29 +82,30 @@ void Judge::addDirectedSample(ArrayRef<Array> sample) {
           [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
 }
 
+void Judge::sampleOnce(Evaluation evaluation, Reading reading, Disturbance vectors,
+                       Disturbance sums, double part) {
+  auto results = evaluation(reading, std::ref(vectors), std::ref(sums));
+  if (failed(results))
+    return;
+  addSample(*results, part);
+  noteDenominators(ArrayRef(*results).drop_front(reference.size()), part);
+}
+
 void Judge::sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic,
                    double part) {
-  for (int number = 0; number < kSamples; ++number) {
-    Disturbance vectors(arithmetic.vectors, number), sums(arithmetic.sums, number + 100);
-    auto results = evaluation(reading, std::ref(vectors), std::ref(sums));
-    if (failed(results))
-      return;
-    addSample(*results, part);
-    noteDenominators(ArrayRef(*results).drop_front(reference.size()), part);
-  }
+  for (int number = 0; number < kSamples; ++number)
+    sampleOnce(evaluation, reading, Disturbance(arithmetic.vectors, number),
+               Disturbance(arithmetic.sums, number + 100), part);
 }
 
 /// Adds the rows with all numbers rounded to the nearest of the type, as code does. Numbers that
 /// differ come to be equal then, and those that are nearly zero to be zero, which random changes do
 /// not find: x + sin x, again and again, is the number nearest pi, whatever x it began with.
 void Judge::sampleNearest(Evaluation evaluation, const ArithmeticOfAttention &arithmetic) {
-  Disturbance vectors(arithmetic.vectors, /*seed=*/0, Disturbance::Way::ToNearest),
-      sums(arithmetic.sums, /*seed=*/0, Disturbance::Way::ToNearest);
-  auto results = evaluation(Reading::Scores, std::ref(vectors), std::ref(sums));
-  if (failed(results))
-    return;
-  addSample(*results);
-  noteDenominators(ArrayRef(*results).drop_front(reference.size()), /*part=*/1);
+  auto nearest = [](const Arithmetic &one) {
+    return Disturbance(one, /*seed=*/0, Disturbance::Way::ToNearest);
+  };
+  sampleOnce(evaluation, Reading::Scores, nearest(arithmetic.vectors), nearest(arithmetic.sums));
 }
 
 /// Adds the rows with all scores and terms rounded up, and with all rounded down, by twice what

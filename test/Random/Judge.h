@@ -62,6 +62,9 @@ private:
   /// (`returnRowFactors`).
   static llvm::Expected<Judge> ask(Evaluation definition, Evaluation recurrent, size_t results,
                                    int64_t terms, const ArithmeticOfAttention &arithmetic);
+  /// Adds the rows as the evaluation gives them with these changes; none where it fails.
+  void sampleOnce(Evaluation evaluation, Reading reading, Disturbance vectors, Disturbance sums,
+                  double part = 1);
   void sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic,
               double part = 1);
   void sampleNearest(Evaluation evaluation, const ArithmeticOfAttention &arithmetic);

@@ -17,7 +17,7 @@ struct AttendClause {
   enum class Kind { Flag, Whole, Number, Word, Tensor, Vector, Local, Factors, Schedule };
   llvm::StringLiteral name;
   Kind kind;
-  /// What an editor shows of it.
+  /// The text that an editor shows.
   llvm::StringLiteral about;
   /// The segment of the op's operands, of a tensor or a vector.
   int segment = -1;
@@ -38,24 +38,24 @@ inline constexpr AttendClause kAttendClauses[] = {
     {"initial", AttendClause::Kind::Tensor, "the state before the first position, [B, H, D, dv]",
      6},
     {"initial_normalizer", AttendClause::Kind::Tensor,
-     "the part of the state before that the normalizer needs, [B, H, D]", 7},
-    {"initial_transposed", AttendClause::Kind::Flag, "the state before is given as [B, H, dv, D]"},
-    {"final_state", AttendClause::Kind::Flag, "the state after the last position is a result, too"},
+     "the normalizer's part of the initial state, [B, H, D]", 7},
+    {"initial_transposed", AttendClause::Kind::Flag,
+     "the initial state is given as its transpose, [B, H, dv, D]"},
+    {"final_state", AttendClause::Kind::Flag, "returns the state after the last position"},
     {"score_scale", AttendClause::Kind::Number, "a factor of all scores"},
     {"signed_scores", AttendClause::Kind::Flag,
      "scores may be negative, so that a denominator may vanish"},
     {"grouping", AttendClause::Kind::Word,
      "block, interleaved or none: which key head serves a query head"},
     {"block_states", AttendClause::Kind::Tensor,
-     "states after blocks of positions, which a forward call has kept", 8},
+     "states after blocks of positions, from a forward call", 8},
     {"state_every", AttendClause::Kind::Whole,
      "state_every n: keep the state after each n positions"},
     {"products", AttendClause::Kind::Vector,
-     "products x: one more result, for each row the sum of weights times <value, x>", 9},
-    {"factors", AttendClause::Kind::Flag,
-     "the factors by which rows were multiplied are a result, too"},
+     "products x: also returns, for each row, the sum of weights times <value, x>", 9},
+    {"factors", AttendClause::Kind::Flag, "also returns the factors by which rows were multiplied"},
     {"of_keys", AttendClause::Kind::Flag,
-     "in gradients: rows of keys, to which queries are what keys are otherwise"},
+     "in gradients: the query is a vector of keys, key and value are vectors of queries"},
     {"schedule", AttendClause::Kind::Schedule, "how the kernels compute the attend"},
 };
 

@@ -20,8 +20,6 @@ using namespace polyattn::shortform;
 
 using Kind = Expression::Kind;
 
-/// Functions that are no op of vectors and weights.
-
 ParseResult ExpressionParser::suggest(InFlightDiagnostic error, StringRef name,
                                       ArrayRef<StringRef> names) {
   return error << didYouMean(name, names);

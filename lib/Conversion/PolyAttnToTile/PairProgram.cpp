@@ -169,14 +169,21 @@ static Value expOfDifference(TileBuilder &b, Value x, Value y) {
   });
 }
 
+/// The larger one of `before` and each row's largest score of the block. Pairs outside of the
+/// window count as `least`: their weight 0 may be more than all scores of the row.
+Value PairProgram::largestOf(TileBuilder &b, Value before, Value scores, const BlockPair &blockPair,
+                             double least) {
+  Value seen = blockPair.crossesWindow ? inWindow(b, scores, blockPair, least) : scores;
+  return largerOf(
+      b, before, b.reduceColumns(seen, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
+}
+
 /// The same with P = exp(scores - m), m the largest score that a row has met. What it has gathered
 /// so far follows where m grows (Milakov and Gimelshein 2018, algorithm 3).
 void PairProgram::addSoftmax(TileBuilder &b, Accumulators &accumulators, const BlockPair &blockPair,
                              Value scores, Value values) {
-  Value seen = blockPair.crossesWindow ? inWindow(b, scores, blockPair, kLeastScore) : scores;
   Value before = accumulators.largest;
-  accumulators.largest = largerOf(
-      b, before, b.reduceColumns(seen, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
+  accumulators.largest = largestOf(b, before, scores, blockPair, kLeastScore);
   Value growth = expOfDifference(b, before, accumulators.largest);
   accumulators.numerator = b.mul(accumulators.numerator, growth);
   accumulators.denominator = b.mul(accumulators.denominator, growth);
@@ -192,15 +199,9 @@ void PairProgram::addPairs(TileBuilder &b, Accumulators &accumulators, const Blo
   if (op.getLagSlope())
     return addByLag(b, weights, blockPair);
   add(b, accumulators, blockPair, weights, values);
-  if (!accumulators.largest)
-    return;
-  // A pair outside of the window has the weight 0, which may be more than all weights of the row.
-  Value seen = weights;
-  if (blockPair.crossesWindow)
-    seen = inWindow(b, weights, blockPair, -std::numeric_limits<double>::infinity());
-  accumulators.largest =
-      largerOf(b, accumulators.largest,
-               b.reduceColumns(seen, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
+  if (accumulators.largest)
+    accumulators.largest = largestOf(b, accumulators.largest, weights, blockPair,
+                                     -std::numeric_limits<double>::infinity());
 }
 
 void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlocks &blocks,

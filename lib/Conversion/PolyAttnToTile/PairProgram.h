@@ -78,6 +78,8 @@ private:
                       const PairDecay &decay);
   void add(TileBuilder &builder, Accumulators &accumulators, const BlockPair &blockPair,
            mlir::Value weights, mlir::Value values);
+  mlir::Value largestOf(TileBuilder &builder, mlir::Value before, mlir::Value scores,
+                        const BlockPair &blockPair, double least);
   void addSoftmax(TileBuilder &builder, Accumulators &accumulators, const BlockPair &blockPair,
                   mlir::Value scores, mlir::Value values);
   void addPairs(TileBuilder &builder, Accumulators &accumulators, const BlockPair &blockPair,
