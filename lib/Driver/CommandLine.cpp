@@ -10,7 +10,7 @@
 #include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/BlockStates.h"
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
-#include "llvm/Support/FormatAdapters.h"
+#include "llvm/Support/Format.h"
 
 using namespace llvm;
 using namespace polyattn;
@@ -21,15 +21,11 @@ CommandLine::CommandLine(std::vector<Option> options) : options(std::move(option
   this->options.push_back({"other", "version", "", "print the version"});
 }
 
-Option *CommandLine::find(StringRef name) {
-  auto found = find_if(options, [&](const Option &option) {
-    return option.name == name || (!option.olderName.empty() && option.olderName == name);
-  });
-  return found == options.end() ? nullptr : &*found;
-}
+/// As users write an option.
+static std::string flagOf(StringRef name) { return (name.size() == 1 ? "-" : "--") + name.str(); }
 
 ArrayRef<std::string> CommandLine::values(StringRef name) const {
-  return const_cast<CommandLine *>(this)->find(name)->given;
+  return find_if(options, [&](const Option &option) { return option.name == name; })->given;
 }
 
 std::optional<StringRef> CommandLine::value(StringRef name) const {
@@ -38,7 +34,7 @@ std::optional<StringRef> CommandLine::value(StringRef name) const {
 }
 
 Error CommandLine::takeValue(Option &option, std::optional<StringRef> value) {
-  std::string flag = (option.name.size() == 1 ? "-" : "--") + option.name.str();
+  std::string flag = flagOf(option.name);
   if (option.value.empty() && value)
     return createStringError(flag + ": expected no value, got '" + *value + "'");
   if (!option.value.empty() && !value && !option.valueOptional)
@@ -47,6 +43,16 @@ Error CommandLine::takeValue(Option &option, std::optional<StringRef> value) {
     return createStringError(flag + " is given twice");
   option.given.push_back(value.value_or("").str());
   return Error::success();
+}
+
+Error CommandLine::unknownOption(StringRef given, StringRef flag) const {
+  std::vector<std::string> known;
+  for (const Option &option : options)
+    for (StringRef name : {option.name, option.olderName})
+      if (!name.empty())
+        known.push_back(flagOf(name));
+  return createStringError("unknown option '" + given + "', see --help" +
+                           didYouMean(flag, to_vector_of<StringRef>(known)));
 }
 
 Error CommandLine::parse(ArrayRef<const char *> arguments) {
@@ -58,14 +64,11 @@ Error CommandLine::parse(ArrayRef<const char *> arguments) {
     }
     text.consume_front("-");
     auto [name, value] = text.split('=');
-    Option *option = find(name);
-    if (!option) {
-      std::string known;
-      for (const Option &other : options)
-        known += ", --" + other.name.str() + ", --" + other.olderName.str();
-      return createStringError("unknown option '" + Twine(arguments[i]) + "', see --help" +
-                               didYouMean(("--" + name).str(), known));
-    }
+    auto option = find_if(options, [&, &name = name](const Option &option) {
+      return !name.empty() && (option.name == name || option.olderName == name);
+    });
+    if (option == options.end())
+      return unknownOption(arguments[i], flagOf(name));
     std::optional<StringRef> given;
     if (name.size() != text.size())
       given = value;
@@ -84,15 +87,14 @@ void CommandLine::printOptions(raw_ostream &stream) const {
     if (option.group != group)
       stream << "\n" << option.group << ":\n";
     group = option.group;
-    bool isShort = option.name.size() == 1;
-    std::string form = (isShort ? "-" : "--") + option.name.str();
+    std::string form = flagOf(option.name);
     if (option.valueOptional)
       form += "[=" + option.value.str() + "]";
     else if (!option.value.empty())
-      form += (isShort ? " " : "=") + option.value.str();
+      form += (option.name.size() == 1 ? " " : "=") + option.value.str();
     std::string help = option.help;
     if (!option.olderName.empty())
-      help += "; --" + option.olderName.str() + " is its older name";
+      help += "; " + flagOf(option.olderName) + " is its older name";
     stream << "  " << left_justify(form, column - 4) << "  "
            << wrapWords(help, column, std::string(column, ' ')) << "\n";
   }

@@ -28,8 +28,8 @@ public:
   /// Options of one group follow each other. --help and --version are added.
   explicit CommandLine(std::vector<Option> options);
 
-  /// Reads `--name=value`, `--name value`, with one dash too, and what is no option. An option that
-  /// does not exist, has no value or is given twice is an error of one line.
+  /// Reads `--name=value`, `--name value`, with one dash too, and positional arguments. An unknown
+  /// option, a missing value and an option that is given twice are errors of one line.
   llvm::Error parse(llvm::ArrayRef<const char *> arguments);
 
   bool flag(llvm::StringRef name) const { return !values(name).empty(); }
@@ -42,7 +42,7 @@ public:
   void printOptions(llvm::raw_ostream &stream) const;
 
 private:
-  Option *find(llvm::StringRef name);
+  llvm::Error unknownOption(llvm::StringRef given, llvm::StringRef flag) const;
   llvm::Error takeValue(Option &option, std::optional<llvm::StringRef> value);
 
   std::vector<Option> options;
