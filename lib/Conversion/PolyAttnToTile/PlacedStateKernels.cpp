@@ -126,13 +126,14 @@ static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramCon
 
 /// Keeps the call's last positions in rings, in blocks that begin at multiples of their length:
 /// none of them passes the end of a ring.
-static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
+static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
+                          bool ofQueries) {
   const KernelFrame &frame = context.frame;
   const ProgramSequence &sequence = frame.sequence;
   Value length = b.index(KeepOp::kRingBlock), end = b.addIndex(sequence.before, sequence.queries);
   for (auto [i, result] : llvm::enumerate(returnedBy(info.attention))) {
     auto keep = result.getDefiningOp<KeepOp>();
-    if (!keep)
+    if (!keep || isOfQueries(info, keep) != ofQueries)
       continue;
     Value pool = frame.result(i);
     // A longer call leaves as many rows as there are.
@@ -144,22 +145,26 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
     b.loop(from, end, length, [&](Value block) {
       Value begin = arith::MaxSIOp::create(b, block, last);
       Value behind = b.minIndex(b.addIndex(block, length), end);
-      storeRows(b, frame, keep, pool, frame.heads.key(), b.subIndex(begin, sequence.before),
+      storeRows(b, frame, keep, pool, frame.heads.of(ofQueries), b.subIndex(begin, sequence.before),
                 arith::RemUIOp::create(b, begin, rows), KeepOp::kRingBlock,
                 b.subIndex(behind, begin));
     });
   }
 }
 
-/// The first of the query heads that share the keys keeps these.
+/// Stores rows of the heads of which each has a program here: where these are query heads, the
+/// first of those that share a key head stores the rows of it.
+static void storeOfHeads(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
+                         llvm::function_ref<void(bool ofQueries)> store) {
+  if (!info.hasStatePerQuery())
+    return store(/*ofQueries=*/false);
+  store(/*ofQueries=*/true);
+  b.branch(context.frame.heads.isFirstOfGroup(b), [&] { store(/*ofQueries=*/false); });
+}
+
 void polyattn::storeCachedRows(TileBuilder &b, const KernelInfo &info,
                                const ProgramContext &context) {
-  const KernelFrame &frame = context.frame;
-  if (!info.hasStatePerQuery())
-    return storeRowsOf(b, info, context, /*ofQueries=*/false);
-  storeRowsOf(b, info, context, /*ofQueries=*/true);
-  b.branch(frame.heads.isFirstOfGroup(b),
-           [&] { storeRowsOf(b, info, context, /*ofQueries=*/false); });
+  storeOfHeads(b, info, context, [&](bool ofQueries) { storeRowsOf(b, info, context, ofQueries); });
 }
 
 void polyattn::storeZeros(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
@@ -189,7 +194,8 @@ static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramConte
   if (context.frame.sequence.cached)
     storeCachedRows(b, info, context);
   if (context.frame.sequence.before)
-    storeRingRows(b, info, context);
+    storeOfHeads(b, info, context,
+                 [&](bool ofQueries) { storeRingRows(b, info, context, ofQueries); });
 }
 
 //===----------------------------------------------------------------------===//
