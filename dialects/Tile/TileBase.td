@@ -46,14 +46,30 @@ def Tile_TileType : TypeDef<Tile_Dialect, "Tile"> {
   let description = [{
     `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1. Elements are f32 or f64,
     or bf16 or f16 in operands of products: a `tile.map` with `arith.truncf` or `arith.extf`
-    converts them. Sums and buffers are never of 16 bits.
+    converts them, and `tile.pack` rounds to bf16. Sums and buffers are never of 16 bits.
+
+    The layout says in which order a matrix of 16 bits lies in memory. Without one its elements lie
+    row after row. In `!tile.tile<64x128xbf16, row_pairs>` elements of two rows alternate: (0, 0),
+    (1, 0), (0, 1), (1, 1), and so on, then those of the next two rows. So two terms of a sum over
+    rows are one word of 32 bits, as instructions that multiply pairs of bf16 read them. The number
+    of rows is even. Values do not depend on the layout.
   }];
-  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
+                        "Layout":$layout);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let builders = [
+    TypeBuilder<(ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType), [{
+      return $_get($_ctxt, rows, columns, elementType, Layout::Rows);
+    }]>,
+  ];
   let extraClassDeclaration = [{
     static TileType f32(::mlir::MLIRContext *context, int64_t rows, int64_t columns) {
       return get(context, rows, columns, ::mlir::Float32Type::get(context));
+    }
+    /// A tile of this shape with other elements.
+    TileType withElements(::mlir::Type element, Layout layout = Layout::Rows) {
+      return get(getContext(), getRows(), getColumns(), element, layout);
     }
   }];
 }
@@ -71,6 +87,9 @@ class Tile_Enum<string name, string doc, list<I32EnumAttrCase> cases>
   let cppNamespace = "::polyattn::tile";
   let genSpecializedAttr = 0;
 }
+
+def Tile_Layout : Tile_Enum<"Layout", "the order of a tile's elements in memory", [
+  I32EnumAttrCase<"Rows", 0, "rows">, I32EnumAttrCase<"RowPairs", 1, "row_pairs">]>;
 
 def Tile_ReduceKind : Tile_Enum<"ReduceKind", "how elements are combined", [
   I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">]>;

@@ -71,23 +71,38 @@ static ParseResult parseShape(AsmParser &parser, bool withTrailingX, int64_t &ro
 Type TileType::parse(AsmParser &parser) {
   int64_t rows, columns;
   Type element;
+  Layout layout = Layout::Rows;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseShape(parser, /*withTrailingX=*/true, rows, columns) ||
-      parser.parseType(element) || parser.parseGreater())
+      parser.parseType(element))
     return {};
-  return parser.getChecked<TileType>(loc, parser.getContext(), rows, columns, element);
+  if (succeeded(parser.parseOptionalComma())) {
+    FailureOr<Layout> given = FieldParser<Layout>::parse(parser);
+    if (failed(given))
+      return {};
+    layout = *given;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<TileType>(loc, parser.getContext(), rows, columns, element, layout);
 }
 
 void TileType::print(AsmPrinter &printer) const {
-  printer << "<" << getRows() << "x" << getColumns() << "x" << getElementType() << ">";
+  printer << "<" << getRows() << "x" << getColumns() << "x" << getElementType();
+  if (getLayout() != Layout::Rows)
+    printer << ", " << stringifyLayout(getLayout());
+  printer << ">";
 }
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
-                               int64_t columns, Type elementType) {
+                               int64_t columns, Type elementType, Layout layout) {
   if (rows < 1 || columns < 1)
     return emitError() << "a tile has at least one row and one column";
   if (!isa<Float64Type, Float32Type, BFloat16Type, Float16Type>(elementType))
     return emitError() << "a tile holds f64, f32, bf16 or f16, not " << elementType;
+  if (layout == Layout::RowPairs && (elementType.getIntOrFloatBitWidth() != 16 || rows % 2 != 0))
+    return emitError() << "pairs of rows have an even number of rows of 16 bits, not " << rows
+                       << " rows of " << elementType;
   return success();
 }
 

@@ -187,6 +187,8 @@ static LogicalResult verifySameElements(Operation *op, TileType source, TileType
   if (source.getElementType() != result.getElementType())
     return op->emitOpError("makes ")
            << result.getElementType() << " of " << source.getElementType();
+  if (source.getLayout() != result.getLayout())
+    return op->emitOpError("makes ") << result << " of " << source << ", in another layout";
   return success();
 }
 
@@ -252,6 +254,22 @@ LogicalResult SliceOp::verify() {
   if (result.getColumns() > source.getColumns() || result.getRows() > source.getRows())
     return emitOpError("a window ") << result << " is larger than " << source;
   return verifySameElements(*this, source, result);
+}
+
+LogicalResult PackOp::verify() {
+  TileType source = getSource().getType();
+  if (!source.getElementType().isF32())
+    return emitOpError("expected a tile of f32, not ") << source;
+  if (getPacked().empty())
+    return emitOpError("expected a result");
+  for (auto [i, result] : llvm::enumerate(getPacked())) {
+    auto type = cast<TileType>(result.getType());
+    if (type != source.withElements(BFloat16Type::get(getContext()), type.getLayout()))
+      return emitOpError("the result ") << type << " is not " << source << " in bf16";
+    if (llvm::is_contained(getPacked().take_front(i).getTypes(), type))
+      return emitOpError("two results are ") << type;
+  }
+  return success();
 }
 
 LogicalResult ConcatOp::verify() {

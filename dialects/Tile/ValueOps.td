@@ -106,6 +106,25 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
+def Tile_PackOp : Tile_Op<"pack", [Pure]> {
+  let summary = "a tile rounded to bf16, in the orders in which products read it";
+  let description = [{
+    Each result is the source with its elements rounded to the nearest bf16, ties to even, in the
+    layout of its type. Processors that multiply pairs of bf16 take the right operand of a product,
+    and a transposed left one, in `row_pairs`; a left operand that is not transposed lies in rows of
+    an even length. `--tile-pack-operands` inserts these ops.
+
+    ```mlir
+    %rows, %pairs = tile.pack %phi : <64x32xf32>
+      -> !tile.tile<64x32xbf16>, !tile.tile<64x32xbf16, row_pairs>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$source);
+  let results = (outs Variadic<Tile_TileType>:$packed);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($packed)";
+  let hasVerifier = 1;
+}
+
 def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure, SameOperandsAndResultType]> {
   let summary = "keeps entries at and below the diagonal, zero elsewhere";
   let description = "With `upper` it keeps the entries at and above the diagonal.";

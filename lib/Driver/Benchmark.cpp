@@ -50,9 +50,9 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   // Between samples of another machine there is nothing for this processor to measure.
   result.dataSheet = executable.getDataSheet();
   auto measurePeak = [&] {
-    return result.dataSheet
-               ? 0
-               : measurePeakFlops(call.threads, kPeakSeconds, executable.vectorLanes());
+    return result.dataSheet ? 0
+                            : measurePeakFlops(call.threads, kPeakSeconds, executable.vectorLanes(),
+                                               executable.multipliesPairs());
   };
   std::vector<double> times, peaks, fractions;
   double spent = 0, before = measurePeak();
@@ -75,7 +75,8 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   result.p10 = percentile(times, 0.1);
   result.p90 = percentile(times, 0.9);
   if (!result.dataSheet) {
-    result.peakInstructions = peakInstructionSet(executable.vectorLanes());
+    result.peakInstructions =
+        peakInstructionSet(executable.vectorLanes(), executable.multipliesPairs());
     result.peak = percentile(peaks, 0.5);
     result.highestPeak = percentile(peaks, 1);
     result.fraction = percentile(fractions, 0.5);

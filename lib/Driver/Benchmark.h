@@ -20,7 +20,7 @@ struct Measurement {
   /// Operations per second of pure multiply-adds on the same threads, measured in turn with
   /// the calls: median and highest.
   double peak = 0, highestPeak = 0;
-  /// The vectors that the peak is of: `avx512`, `avx2` or `generic`.
+  /// The instructions that the peak is of: `avx512bf16`, `avx512`, `avx2` or `generic`.
   std::string peakInstructions;
   /// The median of each sample's share of the peak measured around it; and the fastest call's
   /// share of the highest peak.

@@ -18,10 +18,11 @@ namespace {
 
 class CPUExecutable : public Executable {
 public:
-  CPUExecutable(std::unique_ptr<CompiledKernel> kernel, int64_t lanes)
-      : kernel(std::move(kernel)), lanes(lanes) {}
+  CPUExecutable(std::unique_ptr<CompiledKernel> kernel, int64_t lanes, bool inPairs)
+      : kernel(std::move(kernel)), lanes(lanes), inPairs(inPairs) {}
 
   int64_t vectorLanes() const override { return lanes; }
+  bool multipliesPairs() const override { return inPairs; }
 
   Error run(const Call &call) override {
     SmallVector<polyattn_tensor> tensors;
@@ -35,13 +36,17 @@ public:
 private:
   std::unique_ptr<CompiledKernel> kernel;
   int64_t lanes;
+  bool inPairs;
 };
 
 class CPUTarget : public polyattn::Target {
 public:
-  explicit CPUTarget(StringRef machine) : machine(machine) {}
+  explicit CPUTarget(StringRef machine)
+      : machine(machine), description(cantFail(findMachine(machine))) {}
 
-  std::optional<ElementType> arithmetic(ElementType) const override { return ElementType::F32; }
+  std::optional<ElementType> arithmetic(ElementType storage) const override {
+    return multipliesPairs(storage) ? ElementType::BF16 : ElementType::F32;
+  }
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     JITOptions options;
@@ -56,12 +61,21 @@ public:
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();
-    return std::make_unique<CPUExecutable>(std::move(*kernel),
-                                           cantFail(findMachine(machine)).vectorWidth);
+    Expected<Signature> signature = signatureOf(source.attention);
+    if (!signature)
+      return signature.takeError();
+    return std::make_unique<CPUExecutable>(std::move(*kernel), description.vectorWidth,
+                                           multipliesPairs(signature->storage()));
   }
 
 private:
+  /// Whether sequences of this type are multiplied in bf16.
+  bool multipliesPairs(ElementType storage) const {
+    return storage == ElementType::BF16 && description.has(Instructions::AVX512BF16);
+  }
+
   StringRef machine;
+  MachineDescription description;
 };
 
 } // namespace

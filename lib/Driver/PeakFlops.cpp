@@ -6,79 +6,28 @@
 //===----------------------------------------------------------------------===//
 
 #include "PeakFlops.h"
+#include "lib/Target/CPU/MultiplyLoops.h"
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <numeric>
 #include <thread>
 #include <vector>
 
-namespace {
-
-// Two ports of four cycles' latency need eight sums in flight; twelve leave a margin, and with
-// the two constants still fit sixteen registers.
-constexpr int kSums = 12;
-constexpr int64_t kIterations = 4096;
-
-volatile float factorSource = 0.999f, addendSource = 0.001f, sink;
-
-template <int Bytes> struct VectorOf {
-  typedef float Type __attribute__((vector_size(Bytes)));
-};
-
-/// The loop, inlined into functions that allow one instruction set each. Returns its operations.
-template <int Bytes> __attribute__((always_inline)) inline double multiplyAdd() {
-  using Vector = typename VectorOf<Bytes>::Type;
-  Vector factor, addend, sums[kSums];
-  for (unsigned lane = 0; lane < Bytes / sizeof(float); ++lane) {
-    factor[lane] = factorSource;
-    addend[lane] = addendSource;
-  }
-  for (int s = 0; s < kSums; ++s)
-    sums[s] = addend * float(s);
-  for (int64_t i = 0; i < kIterations; ++i) {
-#pragma clang loop unroll(full)
-    for (int s = 0; s < kSums; ++s)
-      sums[s] = sums[s] * factor + addend; // contracted to one instruction
-  }
-  for (int s = 1; s < kSums; ++s)
-    sums[0] += sums[s];
-  sink = sums[0][0];
-  constexpr int lanes = Bytes / sizeof(float);
-  return 2.0 * kIterations * kSums * lanes;
+static polyattn::MultiplyLoop chooseLoop(int64_t lanes, bool inPairs) {
+  std::optional<polyattn::MultiplyLoop> pairs;
+  if (inPairs)
+    pairs = polyattn::bf16PairsLoop();
+  return pairs ? *pairs : polyattn::f32Loop(lanes);
 }
 
-double genericLoop() { return multiplyAdd<16>(); }
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) double avx2Loop() { return multiplyAdd<32>(); }
-__attribute__((target("avx512f,fma"))) double avx512Loop() { return multiplyAdd<64>(); }
-#endif
-
-struct PeakLoop {
-  const char *name;
-  double (*run)();
-};
-
-PeakLoop choosePeakLoop(int64_t lanes) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (lanes >= 16 && __builtin_cpu_supports("avx512f"))
-    return {"avx512", avx512Loop};
-  if (lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {"avx2", avx2Loop};
-#endif
-  return {"generic", genericLoop};
+const char *polyattn::driver::peakInstructionSet(int64_t lanes, bool inPairs) {
+  return chooseLoop(lanes, inPairs).name;
 }
 
-} // namespace
-
-const char *polyattn::driver::peakInstructionSet(int64_t lanes) {
-  return choosePeakLoop(lanes).name;
-}
-
-double polyattn::driver::measurePeakFlops(int threads, double seconds, int64_t lanes) {
+double polyattn::driver::measurePeakFlops(int threads, double seconds, int64_t lanes,
+                                          bool inPairs) {
   using Clock = std::chrono::steady_clock;
-  const PeakLoop loop = choosePeakLoop(lanes);
+  const MultiplyLoop loop = chooseLoop(lanes, inPairs);
   std::atomic<int> waiting{threads};
   std::vector<double> rates(threads);
   auto work = [&](int thread) {

@@ -11,13 +11,13 @@
 
 namespace polyattn::driver {
 
-/// f32 operations per second of a loop of independent multiply-adds in registers, with the widest
-/// vectors that the machine has, of at most `lanes` f32, on so many threads at once, for about so
-/// long.
-double measurePeakFlops(int threads, double seconds, int64_t lanes);
+/// Floating-point operations per second of a loop of independent multiply-adds in registers, on so
+/// many threads at once, for about so long. They are of f32, with the widest vectors that the
+/// machine has, of at most `lanes` lanes, or `inPairs` of bf16 where it multiplies such.
+double measurePeakFlops(int threads, double seconds, int64_t lanes, bool inPairs);
 
-/// `avx512`, `avx2` or `generic`: the vectors that measurePeakFlops uses.
-const char *peakInstructionSet(int64_t lanes);
+/// `avx512bf16`, `avx512`, `avx2` or `generic`: the instructions that measurePeakFlops uses.
+const char *peakInstructionSet(int64_t lanes, bool inPairs);
 
 } // namespace polyattn::driver
 

@@ -60,7 +60,10 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createFoldTransposes());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSinkLoads());
-  passes.addPass(createSetPrecision());
+  SetPrecisionOptions precision;
+  precision.bf16Pairs = options.machine.has(Instructions::AVX512BF16);
+  passes.addPass(createSetPrecision(precision));
+  passes.addPass(createPackOperands());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;
   passes.addPass(createPrefetch());

@@ -117,6 +117,10 @@ void NeededParts::visit(Operation *op) {
       // Columns are those of the source; which rows depends on a table.
       .Case<MonomialsOp, SelectRowsOp>(
           [&](auto rows) { read(rows.getSource(), {Value(), of(rows.getResult()).columns}); })
+      .Case([&](PackOp pack) {
+        for (Value result : pack.getPacked())
+          readLike(pack->getOperands(), result);
+      })
       .Case([&](ContractOp contract) {
         Value columns = of(contract.getResult()).columns;
         for (Value tile : {contract.getGradient(), contract.getSource(), contract.getAcc()})

@@ -62,7 +62,7 @@ struct SequenceTypes {
 /// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored,
 /// or as one of its products asks. The sum of two bf16 has 16 bits of mantissa, and a tensor of 16
 /// bits has at most 11. Its products take half of the time of two tf32.
-static Precision precisionOfMatrices(tile::KernelOp kernel) {
+static Precision precisionOfTensorCores(tile::KernelOp kernel) {
   int64_t inputs = kernel.getNumInputs();
   SequenceTypes read = SequenceTypes::of(kernel, 0, inputs);
   SequenceTypes written = SequenceTypes::of(kernel, inputs, countTensors(kernel));
@@ -71,23 +71,50 @@ static Precision precisionOfMatrices(tile::KernelOp kernel) {
   return read.are16Bits() || written.are16Bits() ? Precision::SplitBF16 : Precision::SplitTF32;
 }
 
+/// In what a processor multiplies two matrices of a kernel where it has products of bf16 pairs.
+static Precision precisionOfPairs(tile::KernelOp kernel) {
+  SequenceTypes read = SequenceTypes::of(kernel, 0, kernel.getNumInputs());
+  bool isBF16 = read.bf16 && !read.f16 && !read.f32;
+  return isBF16 && !keepsOperands(kernel) ? Precision::BF16 : Precision::F32;
+}
+
+/// Whether a product of matrices takes less time in pairs than its operands take to be rounded.
+static bool gainsFromPairs(int64_t rows, int64_t terms, int64_t columns) {
+  constexpr int64_t fewestTerms = 16, fewestRows = 8;
+  return terms % 2 == 0 && terms >= fewestTerms && rows >= fewestRows && columns >= fewestRows;
+}
+
+static bool gainsFromPairs(tile::DotOp dot) {
+  tile::TileType result = dot.getResult().getType();
+  return gainsFromPairs(result.getRows(), dot.getRhs().getType().getRows(), result.getColumns());
+}
+static bool gainsFromPairs(tile::AccumulateOp update) {
+  tile::TileType lhs = update.getLhs().getType();
+  return gainsFromPairs(lhs.getRows(), lhs.getColumns(), update.getRhs().getType().getColumns());
+}
+
 namespace {
 struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
   using SetPrecisionBase::SetPrecisionBase;
 
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
-      Precision matrices = tensorCores ? precisionOfMatrices(kernel) : Precision::F32;
-      Precision vectors = matrices == Precision::BF16 ? Precision::SplitBF16 : Precision::F32;
+      Precision matrices = tensorCores ? precisionOfTensorCores(kernel)
+                           : bf16Pairs ? precisionOfPairs(kernel)
+                                       : Precision::F32;
+      bool splits = tensorCores && matrices == Precision::BF16;
+      Precision vectors = splits ? Precision::SplitBF16 : Precision::F32;
       auto set = [&](auto product) {
         // f64 is multiplied in f64 anywhere.
         Precision own = product.multipliesIn();
         bool isMatrix = isMatrixProduct(product);
         if (own != Precision::F64)
           own = isMatrix ? matrices : vectors;
+        if (!tensorCores && own == Precision::BF16 && !gainsFromPairs(product))
+          own = Precision::F32;
         // Tensor cores have no f32, but what is as exact.
-        bool isGiven =
-            product.getPrecision() && (*product.getPrecision() != Precision::F32 || !isMatrix);
+        bool isGiven = product.getPrecision() &&
+                       (*product.getPrecision() != Precision::F32 || !isMatrix || !tensorCores);
         if (!isGiven)
           product.setPrecision(own);
       };

@@ -25,8 +25,13 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     %p = tile.dot %q, %k precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
     ```
 
-    Processors multiply in the type of the sums, f32 or f64. Tensor cores multiply matrices in the
-    type of the kernel's sequences, its inputs [B, T, H, d]:
+    Processors multiply in the type of the sums, f32 or f64. With `bf16-pairs` they have an
+    instruction for two products of bf16 and their sum. Then products of two matrices are `bf16` in
+    a kernel that reads sequences in bf16, if no product of the kernel has precision `f32`. The sum
+    must have an even number of terms, 16 or more, and the result 8 or more rows and columns.
+    Smaller products take less time than rounding their operands would.
+
+    Tensor cores multiply matrices in the type of the kernel's sequences, its inputs [B, T, H, d]:
 
     | sequences | precision | |
     |---|---|---|
@@ -46,7 +51,39 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"tensorCores", "tensor-cores", "bool", "false", "Multiply on a GPU's tensor cores">,
+    Option<"bf16Pairs", "bf16-pairs", "bool", "false",
+           "Multiply pairs of bf16, as processors do that have an instruction for it">,
   ];
+}
+
+def PackOperands : Pass<"tile-pack-operands", "::mlir::ModuleOp"> {
+  let summary = "operands of bf16 products are rounded, in the order in which these read them";
+  let description = [{
+    A `tile.dot` or `tile.accumulate` with precision `bf16` and operands of f32 reads the results
+    of a `tile.pack` instead. The right operand, and a transposed left operand, are in the layout
+    `row_pairs`: two terms of a sum are one word. A left operand that is not transposed has them side by
+    side already.
+
+    ```mlir
+    %s = tile.dot %q, %k precision <bf16> {lhs_transposed} : <64x32xf32>, <64x32xf32> -> <32x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %a = tile.pack %q : <64x32xf32> -> !tile.tile<64x32xbf16, row_pairs>
+    %b = tile.pack %k : <64x32xf32> -> !tile.tile<64x32xbf16, row_pairs>
+    %s = tile.dot %a, %b precision <bf16> {lhs_transposed}
+      : <64x32xbf16, row_pairs>, <64x32xbf16, row_pairs> -> <32x32xf32>
+    ```
+
+    One op makes all layouts of a value, right behind the value. If an operand is a window of what an
+    outer block computes, that block packs the whole, and the product reads a window of it. A
+    product with an odd number of terms stays as it is.
+
+    Numeric contract: exact. The products round their operands anyway, and nothing else reads the
+    packed tiles.
+  }];
 }
 
 def DropEntries : Pass<"tile-drop-entries", "::mlir::ModuleOp"> {

@@ -159,8 +159,8 @@ def compile(
 
     spec: its text, a path, or a spec of the builder or the library.
     entry: one of the spec's attentions; needed if there are several.
-    target: native, or x86-64, x86-64-v3, x86-64-v4; cuda, or cuda:1, for a GPU of this machine. Calls on a GPU take
-        PyTorch tensors or CuPy arrays, and are launched on the current stream of that library.
+    target: native, or x86-64, x86-64-v3, x86-64-v4, x86-64-v4-bf16; cuda, or cuda:1, for a GPU of this machine. Calls
+        on a GPU take PyTorch tensors or CuPy arrays, and are launched on the current stream of that library.
     dtype: dtype of the sequences (f32, bf16, f16, or a dtype of NumPy or PyTorch); the spec's if None.
     direction: forward, results only; training, results and saved tensors; backward, gradients, from the saved tensors of
         a training kernel of the same spec; decode, results, with states in pools that are updated in place; states and

@@ -636,3 +636,75 @@ tile.kernl @unknown_op
 
 // expected-error @below {{custom op 'tile.something' is unknown}}
 tile.something
+
+// -----
+
+tile.kernel @odd_pairs attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  %x = tile.constant 1.0 : !tile.tile<3x4xf32>
+  // expected-error @below {{pairs of rows have an even number of rows of 16 bits, not 3 rows of 'bf16'}}
+  %p = tile.pack %x : !tile.tile<3x4xf32> -> !tile.tile<3x4xbf16, row_pairs>
+}
+
+// -----
+
+tile.kernel @pairs_of_f32 attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  // expected-error @below {{pairs of rows have an even number of rows of 16 bits, not 4 rows of 'f32'}}
+  %x = tile.constant 1.0 : !tile.tile<4x4xf32, row_pairs>
+}
+
+// -----
+
+tile.kernel @unknown_layout attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  // expected-error @below {{expected one of [rows, row_pairs] for the order of a tile}}
+  %x = tile.constant 1.0 : !tile.tile<4x4xbf16, columns>
+}
+
+// -----
+
+tile.kernel @pack_f64 attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  %x = tile.constant 1.0 : !tile.tile<4x4xf64>
+  // expected-error @below {{expected a tile of f32, not '!tile.tile<4x4xf64>'}}
+  %p = tile.pack %x : !tile.tile<4x4xf64> -> !tile.tile<4x4xbf16>
+}
+
+// -----
+
+tile.kernel @pack_shape attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  %x = tile.constant 1.0 : !tile.tile<4x4xf32>
+  // expected-error @below {{the result '!tile.tile<4x2xbf16>' is not '!tile.tile<4x4xf32>' in bf16}}
+  %p = tile.pack %x : !tile.tile<4x4xf32> -> !tile.tile<4x2xbf16>
+}
+
+// -----
+
+tile.kernel @pack_twice attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  %x = tile.constant 1.0 : !tile.tile<4x4xf32>
+  // expected-error @below {{two results are '!tile.tile<4x4xbf16>'}}
+  %p, %q = tile.pack %x : !tile.tile<4x4xf32> -> !tile.tile<4x4xbf16>, !tile.tile<4x4xbf16>
+}
+
+// -----
+
+tile.kernel @pack_nothing attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  %x = tile.constant 1.0 : !tile.tile<4x4xf32>
+  // expected-error @below {{expected a result}}
+  "tile.pack"(%x) : (!tile.tile<4x4xf32>) -> ()
+}
+
+// -----
+
+tile.kernel @window_of_pairs attributes {arg_names = ["a"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32>):
+  %c0 = arith.constant 0 : index
+  %x = tile.constant 1.0 : !tile.tile<4x4xf32>
+  %p = tile.pack %x : !tile.tile<4x4xf32> -> !tile.tile<4x4xbf16, row_pairs>
+  // expected-error @below {{makes '!tile.tile<2x4xbf16>' of '!tile.tile<4x4xbf16, row_pairs>', in another layout}}
+  %s = tile.slice %p[%c0, %c0] : !tile.tile<4x4xbf16, row_pairs> -> !tile.tile<2x4xbf16>
+}

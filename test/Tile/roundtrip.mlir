@@ -35,6 +35,8 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   %s = tile.dot %b, %b acc %p : !tile.tile<4x4xf32> bound %c1 {lhs_transposed, lower} : !tile.tile<8x4xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: dot %{{.*}}, %{{.*}} acc %[[P]] : !tile.tile<4x4xf32> bound %{{.*}} precision <split_tf32> : <4x8xf32>, <8x4xf32> -> <4x4xf32>
   %split = tile.dot %a, %b acc %p : !tile.tile<4x4xf32> bound %c1 precision <split_tf32> : !tile.tile<4x8xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: %{{.*}}:2 = pack %{{.*}} : <8x4xf32> -> !tile.tile<8x4xbf16>, !tile.tile<8x4xbf16, row_pairs>
+  %rows, %pairs = tile.pack %b : !tile.tile<8x4xf32> -> !tile.tile<8x4xbf16>, !tile.tile<8x4xbf16, row_pairs>
   // CHECK: %[[H:.*]] = map %{{.*}} : !tile.tile<8x4xf32> -> <8x4xbf16>
   %h = tile.map %b : !tile.tile<8x4xf32> -> !tile.tile<8x4xbf16> {
   ^bb0(%u: f32):

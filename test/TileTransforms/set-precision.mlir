@@ -1,9 +1,16 @@
 // RUN: polyattn-opt %s --tile-set-precision | FileCheck %s --check-prefix=VECTOR
+// RUN: polyattn-opt %s --tile-set-precision=bf16-pairs | FileCheck %s --check-prefix=PAIRS
 // RUN: polyattn-opt %s --tile-set-precision=tensor-cores | FileCheck %s --check-prefix=TENSOR
 
 // Matrices on tensor cores are multiplied as exactly as sequences are stored; weights do not count.
 // What says its precision keeps it where the target has it.
 
+// PAIRS-LABEL: tile.kernel @bf16
+// PAIRS: dot %{{.*}} precision <bf16> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// PAIRS: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// PAIRS: dot %{{.*}} precision <split_bf16>
+// PAIRS: accumulate %{{.*}} precision <bf16> {{.*}}<16x16>
+// PAIRS: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
 // VECTOR-LABEL: tile.kernel @bf16
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
@@ -32,6 +39,8 @@ tile.kernel @bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", 
   tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
 }
 
+// PAIRS-LABEL: tile.kernel @f16
+// PAIRS-NOT: precision <bf16>
 // VECTOR-LABEL: tile.kernel @f16
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
@@ -60,6 +69,7 @@ tile.kernel @f16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "
   tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
 }
 
+// PAIRS-LABEL: tile.kernel @f32
 // VECTOR-LABEL: tile.kernel @f32
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>

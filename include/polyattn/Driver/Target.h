@@ -56,6 +56,8 @@ public:
   /// Lanes of f32 in the widest vectors that the code may use, which the measured peak is of. A
   /// large number where it may use all of this processor's.
   virtual int64_t vectorLanes() const { return std::numeric_limits<int64_t>::max(); }
+  /// Whether the code multiplies pairs of bf16, which the measured peak is of then.
+  virtual bool multipliesPairs() const { return false; }
   /// Lines on what the last run has found out beside its results.
   virtual void printFindings(llvm::raw_ostream &stream) const {}
 };

@@ -19,7 +19,7 @@ enum class Instructions : uint32_t {
   Fma = 1 << 0,
   /// Rounding to integral values: floor, ceil, round to even.
   Round = 1 << 1,
-  /// AVX-512, and its products of bf16 pairs.
+  /// AVX-512, and its products of bf16 pairs, where these take less time than f32.
   AVX512 = 1 << 2,
   AVX512BF16 = 1 << 3,
   /// Intel's tiles, and their products of bf16.

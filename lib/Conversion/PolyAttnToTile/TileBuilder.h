@@ -45,6 +45,13 @@ public:
   void setFullPrecision() {
     precision = tile::PrecisionAttr::get(getContext(), tile::Precision::F32);
   }
+  /// The products of `body` get the precision f32.
+  void inFullPrecision(llvm::function_ref<void()> body) {
+    tile::PrecisionAttr others = precision;
+    setFullPrecision();
+    body();
+    precision = others;
+  }
   Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Triangle triangle = Triangle::None,
             Triangle lhsTriangle = Triangle::None, Value bound = {});
   /// `buffer` <- `factor` `buffer` + lhs rhs, from `row` on. `factor` may be null.

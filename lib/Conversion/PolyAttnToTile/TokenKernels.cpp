@@ -104,8 +104,15 @@ void TokenKernels::buildVectors() const {
   auto predicate = info.tensors.lengths ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
   ProgramContext batches = kernel.context();
   batches.block = StepsAttr::kBatchesPerProgram;
-  b.branch(b.compare(predicate, positions, b.index(1)),
-           [&] { TokenProgram(info, batches).buildVectors(b); });
+  auto build = [&] {
+    b.branch(b.compare(predicate, positions, b.index(1)),
+             [&] { TokenProgram(info, batches).buildVectors(b); });
+  };
+  // Fewer batches compute their vectors in the step, in f32: the bits must be the same.
+  if (info.steps().getBatches() > 1)
+    b.inFullPrecision(build);
+  else
+    build();
 }
 
 /// The stages of batches of few tokens, which have none of the workspaces of longer ones.

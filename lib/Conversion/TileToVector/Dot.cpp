@@ -13,8 +13,8 @@ using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 const MicroKernel &KernelLowering::microKernelOf(DotOp dot) {
-  return *findMicroKernel(dot.multipliesIn(), dot.getLhs().getType().getElementType(),
-                          dot.getRhs().getType().getElementType(), e.machine);
+  return *findMicroKernel(dot.multipliesIn(), dot.getLhs().getType(), dot.getLhsTransposed(),
+                          dot.getRhs().getType(), e.machine);
 }
 
 Product KernelLowering::product(DotOp dot, bool columnAsRow) {
@@ -81,8 +81,8 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   TileMemory buffer = slice(storageOf(op.getBuffer()), scalar(op.getRow()), 0,
                             TileType::f32(op.getContext(), rows, columns));
   Product p;
-  p.kernel = findMicroKernel(op.multipliesIn(), lhsType.getElementType(), rhsType.getElementType(),
-                             e.machine);
+  p.kernel =
+      findMicroKernel(op.multipliesIn(), lhsType, /*lhsTransposed=*/false, rhsType, e.machine);
   p.rhs = storageOf(op.getRhs());
   p.depth = rhsType.getRows();
   if (op.getBound())

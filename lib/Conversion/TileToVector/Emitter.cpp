@@ -212,6 +212,42 @@ Value Emitter::broadcast(Value scalar, int64_t lanes) {
 
 Value Emitter::fma(Value a, Value b, Value c) { return vector::FMAOp::create(*this, a, b, c); }
 
+static Value bitcast(Emitter &e, Value vector, Type element) {
+  auto type = cast<VectorType>(vector.getType());
+  int64_t bits = type.getDimSize(0) * type.getElementTypeBitWidth();
+  Type other = e.vectorType(element, bits / element.getIntOrFloatBitWidth());
+  return LLVM::BitcastOp::create(e, other, vector);
+}
+
+Value Emitter::addPairProducts(Value a, Value b, Value sums) {
+  auto name = getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512");
+  Value operands[] = {sums, bitcast(*this, a, getBF16Type()), bitcast(*this, b, getBF16Type())};
+  return LLVM::CallIntrinsicOp::create(*this, sums.getType(), name, operands).getResult(0);
+}
+
+Value Emitter::packBF16(Value first, Value second, bool alternating) {
+  auto name = getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512");
+  int64_t lanes = width();
+  // The intrinsic's last operand comes first.
+  Value both = LLVM::CallIntrinsicOp::create(*this, vectorType(getBF16Type(), 2 * lanes), name,
+                                             ValueRange{second, first})
+                   .getResult(0);
+  if (alternating) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order.append({lane, lane + lanes});
+    both = shuffle(both, both, order);
+  }
+  return bitcast(*this, both, getI32Type());
+}
+
+Value Emitter::packBF16(Value vector) {
+  auto name = getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512");
+  Value packed =
+      LLVM::CallIntrinsicOp::create(*this, vectorType(getBF16Type()), name, vector).getResult(0);
+  return bitcast(*this, packed, getI32Type());
+}
+
 Value Emitter::shuffle(Value a, Value b, ArrayRef<int64_t> mask) {
   return vector::ShuffleOp::create(*this, a, b, mask);
 }

@@ -83,6 +83,12 @@ public:
   mlir::Value zero(mlir::Type element);
   mlir::Value broadcast(mlir::Value scalar, int64_t lanes = 0);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// Sums of f32 plus the products of two pairs of bf16 each, which words of 32 bits hold.
+  mlir::Value addPairProducts(mlir::Value a, mlir::Value b, mlir::Value sums);
+  /// Two vectors of f32 as bf16: one after the other, or an element of each in turn, as words.
+  mlir::Value packBF16(mlir::Value first, mlir::Value second, bool alternating);
+  /// A vector of f32 as bf16, as words.
+  mlir::Value packBF16(mlir::Value vector);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask);
   /// Each `count` vectors, a power of two, as one; and back to vectors as wide as the registers.
   Vectors joined(const Vectors &vectors, int64_t count);

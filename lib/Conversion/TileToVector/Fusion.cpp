@@ -81,12 +81,13 @@ bool Fusion::needsOnly(Value value, Triangle triangle) const {
       return mask.getTriangle() == triangle;
     if (auto reduce = dyn_cast<ReduceOp>(user))
       return reduce.getTriangle() == triangle;
+    // Element by element.
     auto map = dyn_cast<MapOp>(user);
-    if (!map || !sameShape(use.get(), map.getResult()))
-      return false;
-    if (seen.insert(map.getResult()).second)
-      pending.push_back(map.getResult());
-    return true;
+    bool isAlike = isa<PackOp>(user) || (map && sameShape(use.get(), map.getResult()));
+    for (Value result : isAlike ? user->getResults() : ValueRange())
+      if (seen.insert(result).second)
+        pending.push_back(result);
+    return isAlike;
   };
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
@@ -163,7 +164,7 @@ bool Fusion::accepts(OpOperand &use, Value producer) const {
     return true;
   if (isa<ReduceOp>(user))
     return !evaluatesDot(producer);
-  if (isa<StoreOp, ConcatOp>(user))
+  if (isa<StoreOp, ConcatOp, PackOp>(user))
     return true;
   if (isa<WriteOp>(user))
     return !readsBuffer(producer, [&](Value operand) { return isPassedOn(operand); });

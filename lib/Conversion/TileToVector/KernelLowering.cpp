@@ -20,26 +20,49 @@ static constexpr int64_t kSlackBytes = 1024;
 
 /// Whether a micro-kernel multiplies the operands, else an error.
 template <typename Product>
-static LogicalResult checkProduct(Product product, const MachineDescription &machine) {
-  Type lhs = product.getLhs().getType().getElementType();
-  Type rhs = product.getRhs().getType().getElementType();
+static LogicalResult checkProduct(Product product, bool lhsTransposed,
+                                  const MachineDescription &machine) {
+  TileType lhs = product.getLhs().getType(), rhs = product.getRhs().getType();
   Precision precision = product.multipliesIn();
-  if (findMicroKernel(precision, lhs, rhs, machine))
+  if (findMicroKernel(precision, lhs, lhsTransposed, rhs, machine))
     return success();
   return product.emitError("no micro-kernel multiplies ")
-         << lhs << " and " << rhs << " in " << stringifyPrecision(precision);
+         << lhs << (lhsTransposed ? ", transposed, and " : " and ") << rhs << " in "
+         << stringifyPrecision(precision);
+}
+
+/// Tiles of 16 bits are made by packs, cut to windows and multiplied.
+static LogicalResult checkTypes(Operation *op, const MachineDescription &machine) {
+  bool isPack = isa<PackOp>(op);
+  auto is16Bits = [](Type type) {
+    auto tile = dyn_cast<TileType>(type);
+    return tile && tile.getElementType().getIntOrFloatBitWidth() == 16;
+  };
+  if (isPack && !machine.has(Instructions::AVX512BF16))
+    return op->emitError("needs instructions for bf16, which the machine lacks");
+  for (Type type : op->getResultTypes())
+    if (is16Bits(type) && !isPack && !isa<SliceOp>(op))
+      return op->emitError("this lowering takes tiles of f32 or f64, not ")
+             << cast<TileType>(type).getElementType();
+  if (llvm::any_of(op->getOperandTypes(), is16Bits) && !isa<SliceOp, DotOp, AccumulateOp>(op))
+    return op->emitError("this lowering reads tiles of 16 bits in products and windows only");
+  auto isOdd = [](Type type) {
+    auto tile = cast<TileType>(type);
+    return tile.getLayout() == Layout::Rows && tile.getColumns() % 2 != 0;
+  };
+  if (isPack && llvm::any_of(op->getResultTypes(), isOdd))
+    return op->emitError("this lowering packs rows of an even length, not ")
+           << op->getOperand(0).getType();
+  return success();
 }
 
 static LogicalResult checkOp(Operation *op, const MachineDescription &machine) {
-  for (Type type : op->getResultTypes())
-    if (auto tile = dyn_cast<TileType>(type);
-        tile && tile.getElementType().getIntOrFloatBitWidth() == 16)
-      return op->emitError("this lowering takes tiles of f32 or f64, not ")
-             << tile.getElementType();
+  if (failed(checkTypes(op, machine)))
+    return failure();
   if (auto dot = dyn_cast<DotOp>(op))
-    return checkProduct(dot, machine);
+    return checkProduct(dot, dot.getLhsTransposed(), machine);
   auto update = dyn_cast<AccumulateOp>(op);
-  return update ? checkProduct(update, machine) : success();
+  return update ? checkProduct(update, /*lhsTransposed=*/false, machine) : success();
 }
 
 LogicalResult KernelLowering::run(ModuleOp into) {
@@ -127,7 +150,7 @@ void KernelLowering::bindProgram(Value program) {
 
 bool KernelLowering::isHoistable(Operation &op) {
   if (!isa<LoadOp, ConstantOp, ConstantColumnOp, DotOp, MapOp, SliceOp, TransposeOp, SelectRowsOp,
-           ConcatOp>(op))
+           ConcatOp, PackOp>(op))
     return false;
   auto known = [&](Value operand) {
     if (operand.getType().isIndex())

@@ -100,7 +100,8 @@ private:
   void forEachUpperTile(const TileExtent &extent, TileShape shape, TileBody body);
   void forEachRow(Offset from, int64_t to, Offset end, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
-  void forEachTileOf(mlir::Value value, bool partialLastVector, TileBody body);
+  void forEachTileOf(mlir::Value value, bool partialLastVector, TileBody body,
+                     int64_t fewestRows = 1);
   void compute(mlir::Value value, const TileMemory &destination);
   void computeHere(mlir::Value value, const TileMemory &destination);
   void storeTile(const TileMemory &destination, const RegisterTile &tile, const Vectors &values);
@@ -219,6 +220,10 @@ private:
   void lowerSelectRows(tile::SelectRowsOp select);
   void lowerTranspose(tile::TransposeOp transpose);
   void lowerConcat(tile::ConcatOp concat);
+
+  // Pack.cpp
+  void lowerPack(tile::PackOp pack);
+  void storePacked(tile::PackOp pack, const RegisterTile &tile, const Vectors &values);
 
   tile::KernelOp kernel;
   Emitter e;

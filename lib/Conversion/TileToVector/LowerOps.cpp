@@ -46,8 +46,8 @@ static int64_t offsetOf(const TileMemory &storage) {
 }
 
 TileMemory KernelLowering::allocateFor(Value value) {
-  auto type = cast<TileType>(value.getType());
-  TileMemory storage = allocate(type.getRows(), type.getColumns(), type.getElementType());
+  MemoryShape shape = MemoryShape::of(cast<TileType>(value.getType()));
+  TileMemory storage = allocate(shape.rows, shape.columns, shape.element);
   allocations[value] = offsetOf(storage);
   return storages[value] = storage;
 }
@@ -328,6 +328,10 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](TransposeOp transpose) {
         if (!fusion.isView(transpose.getResult()))
           lowerTranspose(transpose);
+        return success();
+      })
+      .Case([&](PackOp pack) {
+        lowerPack(pack);
         return success();
       })
       .Case([&](ConcatOp concat) {

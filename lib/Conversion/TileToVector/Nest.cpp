@@ -170,7 +170,9 @@ TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_
   return microKernelOf(dots.front()).chooseShape(e.machine, group, depth, rows, vectors);
 }
 
-void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body) {
+/// Register tiles of `value`, which have an even number of rows if they have to have two.
+void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body,
+                                   int64_t fewestRows) {
   auto type = cast<TileType>(value.getType());
   TileExtent extent = extentOf(value);
   SmallVector<DotOp> dots = fusion.productsOf(value);
@@ -186,6 +188,7 @@ void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody
   // loop over single vectors serves: a second one over tiles of them would be most of the code.
   int64_t vectors = extent.isShort && dots.empty() ? 1 : e.vectors(type.getColumns());
   TileShape shape = chooseShape(dots, type.getRows(), vectors);
+  shape.rows = std::max(shape.rows, fewestRows);
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
   Triangle triangle = partialLastVector || !square ? Triangle::None : fusion.triangleOf(value);

@@ -17,7 +17,7 @@ class MicroKernel;
 
 /// Where a tile lies in memory, and how. Rows are `rowStride` elements apart, which is a number but
 /// in a tensor; or, for the left operand of transposed products, columns are cut into panels of
-/// `panelWidth`, each contiguous.
+/// `panelWidth`, each contiguous. Elements of 16 bits lie in words, two in each (`MemoryShape`).
 struct TileMemory {
   mlir::Value base;
   Offset offset;
@@ -38,6 +38,17 @@ inline bool isSameMemory(const TileMemory &a, const TileMemory &b) {
   return a.base == b.base && a.offset.isStatic() && b.offset.isStatic() &&
          a.offset.constant == b.offset.constant;
 }
+
+/// The matrix that a tile is in memory. One of 16 bits is a matrix of words of 32 bits: with half
+/// the rows where pairs of rows lie side by side, otherwise with half the columns.
+struct MemoryShape {
+  int64_t rows, columns;
+  mlir::Type element;
+  /// How many elements of the tile, below each other or side by side, one of memory has.
+  int64_t rowsPerWord = 1, columnsPerWord = 1;
+
+  static MemoryShape of(tile::TileType type);
+};
 
 /// The offset of an element from the storage's base.
 Offset address(Emitter &e, const TileMemory &storage, Offset row, Offset column);

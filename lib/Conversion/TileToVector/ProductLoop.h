@@ -48,14 +48,16 @@ private:
   mlir::ValueRange pointersOf(mlir::ValueRange carried) const {
     return carried.slice(numAccumulators, pointers.size());
   }
-  Vectors step(mlir::ValueRange at, int64_t number, Vectors accumulators, int64_t firstRow,
-               int64_t endRow);
+  /// Which terms of a step count for a row of the tile; none for a row that takes no part.
+  using TermsOfRow = llvm::function_ref<std::optional<Terms>(int64_t row)>;
+  Vectors step(mlir::ValueRange at, int64_t number, Vectors accumulators, TermsOfRow termsOf);
   Vectors advance(Vectors accumulators, mlir::ValueRange at, int64_t steps);
   Vectors iteration(mlir::ValueRange carried);
-  Vectors iterationOfOneTerm(mlir::ValueRange carried);
+  Vectors iterationOfOneStep(mlir::ValueRange carried, Terms terms);
   void addTerms(Offset to, bool isMultiple);
   void addTriangle();
   void addTriangle(Offset end);
+  Vectors addTermOfTriangle(mlir::ValueRange carried, mlir::Value term, Terms terms);
   void addLowerRows(Offset end);
   void addUpperRows(Offset end);
 

@@ -12,6 +12,16 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
+MemoryShape MemoryShape::of(TileType type) {
+  int64_t rows = type.getRows(), columns = type.getColumns();
+  if (type.getElementType().getIntOrFloatBitWidth() != 16)
+    return {rows, columns, type.getElementType()};
+  Type word = IntegerType::get(type.getContext(), 32);
+  if (type.getLayout() == Layout::RowPairs)
+    return {rows / 2, columns, word, /*rowsPerWord=*/2, /*columnsPerWord=*/1};
+  return {rows, columns / 2, word, /*rowsPerWord=*/1, /*columnsPerWord=*/2};
+}
+
 Offset tile_to_vector::address(Emitter &e, const TileMemory &storage, Offset row, Offset column) {
   if (!storage.panelWidth)
     return e.add(storage.offset, e.add(e.mul(row, storage.rowStride), column));
@@ -30,16 +40,19 @@ TileMemory KernelLowering::slice(const TileMemory &storage, Offset row, Offset c
   // Slices of panels start at whole panels, so that the start is a plain offset.
   result.offset = storage.panelWidth ? e.add(storage.offset, e.mul(column, storage.panelRows))
                                      : address(storage, row, column);
-  result.rows = type.getRows();
-  result.columns = type.getColumns();
+  MemoryShape shape = MemoryShape::of(type);
+  result.rows = shape.rows;
+  result.columns = shape.columns;
   return result;
 }
 
 TileMemory KernelLowering::viewStorage(Value value) {
   Operation *op = value.getDefiningOp();
-  if (auto view = dyn_cast_or_null<SliceOp>(op))
-    return slice(storageOf(view.getSource()), scalar(view.getRow()), scalar(view.getColumn()),
-                 view.getResult().getType());
+  if (auto view = dyn_cast_or_null<SliceOp>(op)) {
+    MemoryShape shape = MemoryShape::of(view.getType());
+    return slice(storageOf(view.getSource()), e.div(scalar(view.getRow()), shape.rowsPerWord),
+                 e.div(scalar(view.getColumn()), shape.columnsPerWord), view.getType());
+  }
   if (auto read = dyn_cast_or_null<ReadOp>(op))
     return slice(storageOf(read.getBuffer()), scalar(read.getRow()), 0, read.getResult().getType());
   if (auto mask = dyn_cast_or_null<CausalMaskOp>(op))

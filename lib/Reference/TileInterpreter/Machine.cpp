@@ -77,7 +77,7 @@ LogicalResult Machine::runOp(Operation *op) {
             tile::AccumulateOp, tile::ConstantOp, tile::ConstantColumnOp, tile::IotaOp, tile::DotOp,
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp,
             tile::MonomialsOp, tile::ContractOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp,
-            tile::TransposeOp, tile::ToeplitzOp, tile::DiagonalSumsOp, memref::DimOp,
+            tile::TransposeOp, tile::PackOp, tile::ToeplitzOp, tile::DiagonalSumsOp, memref::DimOp,
             memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
           [&](auto op) { return run(*this, op); })
       .Default(

@@ -132,6 +132,7 @@ mlir::LogicalResult run(Machine &machine, tile::CumulativeSumOp op);
 mlir::LogicalResult run(Machine &machine, tile::MonomialsOp op);
 mlir::LogicalResult run(Machine &machine, tile::ContractOp op);
 mlir::LogicalResult run(Machine &machine, tile::SliceOp op);
+mlir::LogicalResult run(Machine &machine, tile::PackOp op);
 mlir::LogicalResult run(Machine &machine, tile::ConcatOp op);
 mlir::LogicalResult run(Machine &machine, tile::SelectRowsOp op);
 mlir::LogicalResult run(Machine &machine, tile::TransposeOp op);

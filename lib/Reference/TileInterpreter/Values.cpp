@@ -153,6 +153,14 @@ LogicalResult reference::run(Machine &machine, tile::SliceOp op) {
                      [&](int64_t r, int64_t c) { return source.at(row + r, column + c); });
 }
 
+// Binding rounds to the elements of the type.
+LogicalResult reference::run(Machine &machine, tile::PackOp op) {
+  for (Value result : op.getPacked())
+    if (failed(machine.bindTile(result, {machine.tile(op.getSource())})))
+      return failure();
+  return success();
+}
+
 LogicalResult reference::run(Machine &machine, tile::ConcatOp op) {
   Matrix result(op.getResult().getType());
   auto end = result.numbers.begin();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MultiplyLoops.h"
 #include "dialects/Attributes/DidYouMean.h"
 #include "polyattn/Target/CPU.h"
 #include "runtime/runtime.h"
@@ -46,6 +47,9 @@ static constexpr NamedMachine kMachines[] = {
      POLYATTN_X86_64_V3, 8, 16, 32 << 10, 256 << 10},
     {"x86-64-v4", "processors with AVX-512", "x86_64-unknown-linux-gnu", "x86-64-v4",
      "-prefer-256-bit", POLYATTN_X86_64_V4, 16, 32, 32 << 10, 1 << 20},
+    {"x86-64-v4-bf16", "processors with AVX-512 and bf16 at twice the rate",
+     "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit,+avx512bf16",
+     POLYATTN_X86_64_V4 ",avx512bf16", 16, 32, 32 << 10, 1 << 20},
     {"aarch64", "any AArch64 processor", "aarch64-unknown-linux-gnu", "generic", "+neon", "", 4, 32,
      64 << 10, 512 << 10},
 };
@@ -106,7 +110,7 @@ static MachineDescription describe(const NamedMachine &machine) {
   result.cpu = machine.cpu.str();
   result.features = machine.features.str();
   if (!machine.needed.empty())
-    result.level = machine.name.str();
+    result.level = machine.cpu.str();
   result.needed = machine.needed.str();
   result.instructions = instructionsOf(machine.needed) | instructionsOf(machine.features);
   return result;
@@ -126,6 +130,11 @@ static bool isCheckedFeature(llvm::StringRef name) {
 }
 
 /// The named machine that this processor is like: it has all that the other needs.
+/// The set without these.
+static Instructions without(Instructions set, Instructions dropped) {
+  return Instructions(uint32_t(set) & ~uint32_t(dropped));
+}
+
 static const NamedMachine &findLikeHost(const llvm::Triple &host) {
   const NamedMachine *like = &kMachines[0];
   for (const NamedMachine &machine : kMachines) {
@@ -170,6 +179,10 @@ static MachineDescription describeHost() {
     names.push_back("-prefer-256-bit");
   result.features = llvm::join(names, ",");
   result.instructions = instructionsOf(result.features);
+  // Not every processor that has products of bf16 executes them faster than those of f32.
+  constexpr double leastGain = 1.3;
+  if (result.has(Instructions::AVX512BF16) && measureBF16Gain() < leastGain)
+    result.instructions = without(result.instructions, Instructions::AVX512BF16);
   return result;
 }
 

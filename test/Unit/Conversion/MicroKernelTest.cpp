@@ -13,12 +13,16 @@
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_vector;
+using tile::Layout;
 using tile::Precision;
+using tile::TileType;
 
 namespace {
 
 class MicroKernels : public testing::Test {
 protected:
+  MicroKernels() { context.loadDialect<tile::TileDialect>(); }
+
   MLIRContext context;
   Builder b{&context};
   MachineDescription small = llvm::cantFail(findMachine("x86-64"));
@@ -26,14 +30,39 @@ protected:
 };
 
 TEST_F(MicroKernels, AreFoundByPrecisionAndElements) {
-  Type f32 = b.getF32Type(), f64 = b.getF64Type(), bf16 = b.getBF16Type();
-  for (const MachineDescription &machine : {small, large}) {
-    EXPECT_EQ(findMicroKernel(Precision::F32, f32, f32, machine), &fmaKernel());
-    EXPECT_EQ(findMicroKernel(Precision::F64, f64, f64, machine), &fmaKernel());
-    EXPECT_EQ(findMicroKernel(Precision::F32, f32, f64, machine), nullptr);
-    EXPECT_EQ(findMicroKernel(Precision::F32, f32, bf16, machine), nullptr);
-    EXPECT_EQ(findMicroKernel(Precision::SplitTF32, f32, f32, machine), nullptr);
-  }
+  auto of = [&](Type element, Layout layout = Layout::Rows) {
+    return TileType::get(&context, 16, 16, element, layout);
+  };
+  TileType f32 = of(b.getF32Type()), f64 = of(b.getF64Type()), bf16 = of(b.getBF16Type());
+  for (const MachineDescription &machine : {small, large})
+    for (bool transposed : {false, true}) {
+      auto find = [&](Precision precision, TileType lhs, TileType rhs) {
+        return findMicroKernel(precision, lhs, transposed, rhs, machine);
+      };
+      EXPECT_EQ(find(Precision::F32, f32, f32), &fmaKernel());
+      EXPECT_EQ(find(Precision::F64, f64, f64), &fmaKernel());
+      EXPECT_EQ(find(Precision::F32, f32, f64), nullptr);
+      EXPECT_EQ(find(Precision::F32, f32, bf16), nullptr);
+      EXPECT_EQ(find(Precision::SplitTF32, f32, f32), nullptr);
+      EXPECT_EQ(find(Precision::BF16, f32, f32), nullptr);
+    }
+}
+
+// Pairs of terms lie side by side in both operands, where the machine multiplies such.
+TEST_F(MicroKernels, PairsAreOfRowsThatAreSummed) {
+  auto rows = TileType::get(&context, 16, 16, b.getBF16Type());
+  TileType pairs = rows.withElements(b.getBF16Type(), Layout::RowPairs);
+  MachineDescription bf16 = large;
+  bf16.instructions = bf16.instructions | Instructions::AVX512BF16;
+  auto find = [&](TileType lhs, bool transposed, TileType rhs) {
+    EXPECT_EQ(findMicroKernel(Precision::BF16, lhs, transposed, rhs, large), nullptr);
+    return findMicroKernel(Precision::BF16, lhs, transposed, rhs, bf16);
+  };
+  EXPECT_EQ(find(rows, false, pairs), &bf16PairsKernel());
+  EXPECT_EQ(find(pairs, true, pairs), &bf16PairsKernel());
+  EXPECT_EQ(find(rows, true, pairs), nullptr);
+  EXPECT_EQ(find(pairs, false, pairs), nullptr);
+  EXPECT_EQ(find(rows, false, rows), nullptr);
 }
 
 // The accumulators of a register tile fit the registers, beside a row of B and an element of A.

@@ -14,7 +14,8 @@
 using namespace polyattn;
 
 TEST(Compile, NamesMachines) {
-  for (llvm::StringRef name : {"cpu", "native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64"})
+  for (llvm::StringRef name :
+       {"cpu", "native", "x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"})
     EXPECT_TRUE(bool(findMachine(name))) << name.str();
   for (const MachineName &named : namedMachines())
     EXPECT_TRUE(bool(findMachine(named.name))) << named.name.str();
@@ -23,11 +24,12 @@ TEST(Compile, NamesMachines) {
   auto unknown = findMachine("vax");
   EXPECT_EQ(llvm::toString(unknown.takeError()),
             "unknown target 'vax', expected one of cpu, native, x86-64, x86-64-v3, x86-64-v4, "
-            "aarch64");
+            "x86-64-v4-bf16, aarch64");
 }
 
 TEST(Compile, WritesObjectsForEveryMachine) {
-  for (llvm::StringRef name : {"native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+  for (llvm::StringRef name :
+       {"native", "x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"}) {
     CompileOptions options;
     options.machine = llvm::cantFail(findMachine(name));
     LoweredModule module = test::copyModule();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Target/CPU/MultiplyLoops.h"
 #include "polyattn/Target/CPU.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +19,7 @@ TEST(Machine, NamesSayWhatInstructionsThereAre) {
   EXPECT_EQ(toText(machine("x86-64").instructions), "none");
   EXPECT_EQ(toText(machine("x86-64-v3").instructions), "fma,round");
   EXPECT_EQ(toText(machine("x86-64-v4").instructions), "fma,round,avx512");
+  EXPECT_EQ(toText(machine("x86-64-v4-bf16").instructions), "fma,round,avx512,avx512bf16");
   // Four lanes as on the first, and yet it has both.
   EXPECT_EQ(toText(machine("aarch64").instructions), "fma,round");
   EXPECT_EQ(machine("aarch64").vectorWidth, machine("x86-64").vectorWidth);
@@ -64,6 +66,14 @@ TEST(Machine, HostIsLikeTheLastThatItIsNoLessThan) {
       EXPECT_EQ(host.vectorRegisters, named.vectorRegisters);
     }
   }
+}
+
+// A processor may have products of bf16 pairs and gain nothing from them.
+TEST(Machine, HostMultipliesBF16WhereItGains) {
+  double gain = measureBF16Gain();
+  EXPECT_EQ(machine("native").has(Instructions::AVX512BF16), gain >= 1.3) << gain;
+  EXPECT_EQ(gain > 0, bf16PairsLoop().has_value());
+  EXPECT_LT(gain, 4);
 }
 
 } // namespace
