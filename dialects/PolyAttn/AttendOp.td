@@ -54,6 +54,11 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
 
     With `window = w` query i sees only the keys j of the mask with |i - j| < w.
 
+    `precision = f32` keeps the factors of products as exact as f32. `precision = bf16` lets kernels
+    round the factors of products of matrices to bf16, where the target gains from that. Without it
+    the type of the sequences decides, see `--tile-set-precision`. One kernel may compute several
+    attends, so `f32` in one of them holds for the whole attention, and `bf16` only if all say so.
+
     `factors` asks for a last result, two numbers for each row, which the gradient of the row needs.
     The first is the number by which N was multiplied to give o. The second says how much the
     denominator follows Z: it is the same number, or 0 where `min_denom` holds. For a softmax there
@@ -149,7 +154,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
     UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule,
-    UnitAttr:$of_keys, OptionalAttr<I64Attr>:$state_every, OptionalAttr<I64Attr>:$window);
+    UnitAttr:$of_keys, OptionalAttr<I64Attr>:$state_every, OptionalAttr<I64Attr>:$window,
+    OptionalAttr<PolyAttn_ProductPrecisionAttr>:$precision);
   let results = (outs PolyAttn_FeatureType:$output,
                  Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;

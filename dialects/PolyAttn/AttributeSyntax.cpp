@@ -51,6 +51,7 @@ constexpr EnumWords polyattn::kGateHeads = WORDS(GateHeads);
 constexpr EnumWords polyattn::kGeluForms = WORDS(GeluForm);
 constexpr EnumWords polyattn::kGroupings = WORDS(Grouping);
 constexpr EnumWords polyattn::kMasks = WORDS(Mask);
+constexpr EnumWords polyattn::kProductPrecisions = WORDS(ProductPrecision);
 constexpr EnumWords polyattn::kRopeLayouts = WORDS(RopeLayout);
 constexpr EnumWords polyattn::kTriuWeights = WORDS(TriuWeights);
 #undef WORDS
@@ -64,6 +65,7 @@ const EnumWords *polyattn::findEnumWords(StringRef attribute) {
       .Case("grouping", &kGroupings)
       .Case("layout", &kRopeLayouts)
       .Case("mask", &kMasks)
+      .Case("precision", &kProductPrecisions)
       .Case("weights", &kTriuWeights)
       .Default(nullptr);
 }

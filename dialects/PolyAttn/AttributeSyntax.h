@@ -26,7 +26,7 @@ struct EnumWords {
   llvm::StringRef (*spell)(mlir::Attribute attribute);
 };
 extern const EnumWords kBeyonds, kEpsPlaces, kGateHeads, kGeluForms, kGroupings, kMasks,
-    kRopeLayouts, kTriuWeights;
+    kProductPrecisions, kRopeLayouts, kTriuWeights;
 
 /// The cases of the attribute of that name, which means the same in all ops; null if it is no enum.
 const EnumWords *findEnumWords(llvm::StringRef attribute);

@@ -90,7 +90,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping, OptionalAttr<I64Attr>:$block,
     OptionalAttr<PolyAttn_ScheduleAttr>:$schedule, OptionalAttr<I64Attr>:$state_every,
-    OptionalAttr<I64Attr>:$window);
+    OptionalAttr<I64Attr>:$window, OptionalAttr<PolyAttn_ProductPrecisionAttr>:$precision);
   let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$gradients);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -144,6 +144,10 @@ def PolyAttn_Grouping : PolyAttn_Enum<"Grouping", "which key head serves a query
   I32EnumAttrCase<"Block", 0, "block">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]>;
 def PolyAttn_GroupingAttr : PolyAttn_EnumAttr<PolyAttn_Grouping, "grouping">;
 
+def PolyAttn_ProductPrecision : PolyAttn_Enum<"ProductPrecision", "the factors of an attend's products", [
+  I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"BF16", 1, "bf16">]>;
+def PolyAttn_ProductPrecisionAttr : PolyAttn_EnumAttr<PolyAttn_ProductPrecision, "product_precision">;
+
 def PolyAttn_GateHeads : PolyAttn_Enum<"GateHeads", "whose heads the decay belongs to", [
   I32EnumAttrCase<"Kv", 0, "kv">, I32EnumAttrCase<"Q", 1, "q">]>;
 def PolyAttn_GateHeadsAttr : PolyAttn_EnumAttr<PolyAttn_GateHeads, "gate_heads">;

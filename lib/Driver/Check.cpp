@@ -12,6 +12,7 @@
 #include "polyattn/Reference/Evaluate.h"
 #include "polyattn/Schedule/Accuracy.h"
 #include "polyattn/Schedule/Cost.h"
+#include "polyattn/Schedule/Schedule.h"
 #include <limits>
 #include <random>
 #include <set>
@@ -221,14 +222,21 @@ std::string formatNumber(double value) {
 
 } // namespace
 
-double driver::defaultTolerance(const Signature &signature) {
+ElementType driver::typeOfProducts(AttentionOp attention, const Signature &signature) {
+  bool isBF16 = askedPrecision(attention.getBody().front()) == ProductPrecision::BF16;
+  return isBF16 ? ElementType::BF16 : signature.storage();
+}
+
+double driver::defaultTolerance(const Signature &signature, ElementType products) {
   bool isBackward = llvm::any_of(signature.results, [](const TensorSignature &tensor) {
     return tensor.role == Role::Gradient;
   });
+  bool rounds = bytesOf(products) < 4;
   for (const auto *list : {&signature.arguments, &signature.results})
     for (const TensorSignature &tensor : *list)
-      if (bytesOf(tensor.type) < 4)
-        return isBackward ? 2e-2 : 1e-2;
+      rounds |= bytesOf(tensor.type) < 4;
+  if (rounds)
+    return isBackward ? 2e-2 : 1e-2;
   return isBackward ? 5e-5 : kPromisedError;
 }
 
@@ -260,10 +268,10 @@ std::string driver::failureOf(const TensorSignature &tensor, const HostTensor &r
 }
 
 CheckReport driver::compareResults(const Signature &signature, const Expectation &expectation,
-                                   ArrayRef<HostTensor> results, std::optional<double> tolerance,
+                                   ArrayRef<HostTensor> results, double tolerance,
                                    const Oracle *oracle) {
   CheckReport report;
-  report.tolerance = tolerance.value_or(defaultTolerance(signature));
+  report.tolerance = tolerance;
   report.reading = expectation.backward                     ? "gradients"
                    : expectation.reading == Reading::Scores ? "scores"
                                                             : "recurrent";

@@ -45,8 +45,12 @@ struct Expectation {
   bool backward = false;
 };
 
-/// The relative error that is allowed where nothing says otherwise.
-double defaultTolerance(const Signature &signature);
+/// The type to which targets may round the factors of an attention's products: bf16 if its attends
+/// say so, otherwise that of the sequences.
+ElementType typeOfProducts(AttentionOp attention, const Signature &signature);
+
+/// The relative error that is allowed where nothing says otherwise, if `products` are rounded so.
+double defaultTolerance(const Signature &signature, ElementType products);
 
 /// What is wrong with a result whose relative error is that; empty where nothing is.
 std::string failureOf(const TensorSignature &tensor, const HostTensor &result, double error,
@@ -72,7 +76,7 @@ struct Oracle {
 /// Holds each result as a whole to the tolerance. Rows that are further off and badly conditioned
 /// are held to their own spread instead, where there is an oracle to ask for it.
 CheckReport compareResults(const Signature &signature, const Expectation &expectation,
-                           llvm::ArrayRef<HostTensor> results, std::optional<double> tolerance,
+                           llvm::ArrayRef<HostTensor> results, double tolerance,
                            const Oracle *oracle = nullptr);
 
 } // namespace polyattn::driver

@@ -171,7 +171,8 @@ driver::checkDifferences(AttentionOp attention, const Signature &backward, const
   using Clock = std::chrono::steady_clock;
   BackwardCall call(backward, inputs.arguments);
   CheckReport report;
-  report.tolerance = tolerance.value_or(defaultTolerance(backward));
+  report.tolerance =
+      tolerance.value_or(defaultTolerance(backward, typeOfProducts(attention, backward)));
   report.reading = "differences";
   for (auto [signature, result] : llvm::zip(backward.results, results)) {
     Array gradient = toArray(result);

@@ -107,7 +107,9 @@ Expected<CheckReport> checkResults(const Subject &subject, const Inputs &inputs,
   ProgressLine progress("polyattn-run: checking @" + attention.getSymName().str());
   if (backward && (target.isReference() || options.check == CheckAgainst::Differences))
     return checkDifferences(attention, signature, inputs, results, options.tolerance, options.seed);
-  auto arithmetic = target.arithmetic(signature.storage());
+  ElementType products = typeOfProducts(attention, signature);
+  double tolerance = options.tolerance.value_or(defaultTolerance(signature, products));
+  auto arithmetic = target.arithmetic(products);
   Oracle oracle{attention, inputs, arithmetic.value_or(ElementType::F32)};
   if (backward) {
     auto gradients = askGradients(attention, signature, inputs.arguments, inputs.sizes);
@@ -118,13 +120,12 @@ Expected<CheckReport> checkResults(const Subject &subject, const Inputs &inputs,
     expectation.backward = true;
     oracle.backward = &signature;
     oracle.usesTensorCores = target.usesTensorCores();
-    return compareResults(signature, expectation, results, options.tolerance, &oracle);
+    return compareResults(signature, expectation, results, tolerance, &oracle);
   }
   auto expected = askOracle(attention, inputs, options.seed, target.isReference());
   if (!expected)
     return expected.takeError();
-  return compareResults(signature, *expected, results, options.tolerance,
-                        arithmetic ? &oracle : nullptr);
+  return compareResults(signature, *expected, results, tolerance, arithmetic ? &oracle : nullptr);
 }
 
 /// What the target cannot do.

@@ -19,6 +19,20 @@ bool polyattn::isTakenInDifferences(AttendOp attend) {
   return attend.getProducts() || (attend.getFactors() && attend.getNormalizer().hasDenominator());
 }
 
+std::optional<ProductPrecision> polyattn::askedPrecision(Block &body) {
+  bool isAny = false, isAll = true;
+  WalkResult exact = body.walk([&](AttendOp attend) {
+    bool rounds = attend.getPrecision() == ProductPrecision::BF16;
+    isAny |= rounds;
+    isAll &= rounds;
+    bool isExact = isTakenInDifferences(attend) || attend.getPrecision() == ProductPrecision::F32;
+    return isExact ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (exact.wasInterrupted())
+    return ProductPrecision::F32;
+  return isAny && isAll ? std::optional(ProductPrecision::BF16) : std::nullopt;
+}
+
 AttentionShape AttentionShape::of(AttendOp attend) {
   const Structure &structure = cast<FeatureType>(attend.getQuery().getType()).getStructure();
   AttentionShape shape;
@@ -40,13 +54,13 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   }
   auto entry = attend->getParentOfType<AttentionOp>();
   Block &body = entry ? entry.getBody().front() : *attend->getBlock();
-  WalkResult taken = body.walk([](AttendOp other) {
-    return isTakenInDifferences(other) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  shape.isBF16 = !taken.wasInterrupted() && llvm::all_of(body.getOps<ReadOp>(), [](ReadOp read) {
+  auto isStoredInBF16 = [](ReadOp read) {
     auto tensor = cast<RankedTensorType>(read.getTensor().getType());
     return tensor.getRank() != 4 || tensor.getElementType().isBF16();
-  });
+  };
+  std::optional<ProductPrecision> asked = askedPrecision(body);
+  shape.isBF16 = asked ? *asked == ProductPrecision::BF16
+                       : llvm::all_of(body.getOps<ReadOp>(), isStoredInBF16);
   shape.givesGradients = entry && entry.getGradientOf();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());

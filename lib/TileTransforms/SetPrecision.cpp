@@ -18,16 +18,19 @@ using namespace mlir;
 using namespace polyattn;
 using tile::Precision;
 
-/// Whether a product of matrices says that its operands are not rounded.
-static bool keepsOperands(tile::KernelOp kernel) {
-  auto keeps = [](auto product) {
-    return isMatrixProduct(product) && product.getPrecision() == Precision::F32;
+/// Whether a product of matrices says that it has this precision.
+static bool hasProductIn(tile::KernelOp kernel, Precision precision) {
+  auto says = [&](auto product) {
+    return isMatrixProduct(product) && product.getPrecision() == precision;
   };
   bool found = false;
-  kernel.walk([&](tile::DotOp dot) { found |= keeps(dot); });
-  kernel.walk([&](tile::AccumulateOp update) { found |= keeps(update); });
+  kernel.walk([&](tile::DotOp dot) { found |= says(dot); });
+  kernel.walk([&](tile::AccumulateOp update) { found |= says(update); });
   return found;
 }
+
+/// Whether a product of matrices says that its operands are not rounded.
+static bool keepsOperands(tile::KernelOp kernel) { return hasProductIn(kernel, Precision::F32); }
 
 /// The number of a kernel's tensors that are the caller's. The others are workspaces, which only
 /// the entry tells from results.
@@ -66,6 +69,8 @@ static Precision precisionOfTensorCores(tile::KernelOp kernel) {
   int64_t inputs = kernel.getNumInputs();
   SequenceTypes read = SequenceTypes::of(kernel, 0, inputs);
   SequenceTypes written = SequenceTypes::of(kernel, inputs, countTensors(kernel));
+  if (hasProductIn(kernel, Precision::BF16) && !keepsOperands(kernel))
+    return Precision::BF16;
   if (!read.f32 && !keepsOperands(kernel))
     return read.f16 ? Precision::TF32 : Precision::BF16;
   return read.are16Bits() || written.are16Bits() ? Precision::SplitBF16 : Precision::SplitTF32;
@@ -74,7 +79,7 @@ static Precision precisionOfTensorCores(tile::KernelOp kernel) {
 /// In what a processor multiplies two matrices of a kernel where it has products of bf16 pairs.
 static Precision precisionOfPairs(tile::KernelOp kernel) {
   SequenceTypes read = SequenceTypes::of(kernel, 0, kernel.getNumInputs());
-  bool isBF16 = read.bf16 && !read.f16 && !read.f32;
+  bool isBF16 = (read.bf16 && !read.f16 && !read.f32) || hasProductIn(kernel, Precision::BF16);
   return isBF16 && !keepsOperands(kernel) ? Precision::BF16 : Precision::F32;
 }
 
@@ -97,6 +102,14 @@ namespace {
 struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
   using SetPrecisionBase::SetPrecisionBase;
 
+  /// Whether a target has the precision that a product says. Tensor cores have no f32, but what is
+  /// as exact. bf16 may be computed as exactly as f32.
+  bool isKept(std::optional<Precision> given, bool isMatrix) {
+    if (given == Precision::F32)
+      return !isMatrix || !tensorCores;
+    return given && (*given != Precision::BF16 || tensorCores);
+  }
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       Precision matrices = tensorCores ? precisionOfTensorCores(kernel)
@@ -112,10 +125,7 @@ struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
           own = isMatrix ? matrices : vectors;
         if (!tensorCores && own == Precision::BF16 && !gainsFromPairs(product))
           own = Precision::F32;
-        // Tensor cores have no f32, but what is as exact.
-        bool isGiven = product.getPrecision() &&
-                       (*product.getPrecision() != Precision::F32 || !isMatrix || !tensorCores);
-        if (!isGiven)
+        if (!isKept(product.getPrecision(), isMatrix))
           product.setPrecision(own);
       };
       kernel.walk([&](tile::DotOp dot) { set(dot); });

@@ -47,6 +47,10 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     differences of its results. All other products of matrices of the same kernel, and of a kernel
     that reads sequences in f32, are treated the same way.
 
+    A product with precision `bf16` asks for bf16 in all products of matrices of its kernel, whatever
+    the type of the sequences, unless another one says `f32`. Processors without `bf16-pairs` multiply
+    it in f32.
+
     Numeric contract: precision-reducing, to the storage type of the sequences.
   }];
   let options = [

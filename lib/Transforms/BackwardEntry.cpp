@@ -358,7 +358,8 @@ void BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, bool isLoca
         localQuery ? attend.getBlockAttr() : IntegerAttr(),
         /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
         /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(), attend.getWindowAttr());
+        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(), attend.getWindowAttr(),
+        attend.getPrecisionAttr());
     gradients.addToWeight(relative.getTable(), byLag.getOutput());
   }
 }
@@ -395,7 +396,7 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
       blockStates.contains(attend)
           ? builder.getI64IntegerAttr(keptOfAttends[attendIndex[attend]].statesLayout->length)
           : IntegerAttr(),
-      attend.getWindowAttr());
+      attend.getWindowAttr(), attend.getPrecisionAttr());
   auto addLeaves = [&](ArrayRef<Value> leaves, ResultRange results) {
     for (auto [leaf, gradient] : llvm::zip(leaves, results))
       gradients.addTo(leaf, gradient);

@@ -199,7 +199,8 @@ private:
         /*signed_scores=*/UnitAttr(), flag(states.initial && states.isTransposed),
         flag(states.wantsFinal),
         /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(), flag(ofKeys && hasOwnSides()),
-        states.afterBlocks ? op.getStateEveryAttr() : IntegerAttr(), op.getWindowAttr());
+        states.afterBlocks ? op.getStateEveryAttr() : IntegerAttr(), op.getWindowAttr(),
+        op.getPrecisionAttr());
   }
   /// An attend of some of the pairs: others have the score 0.
   Value attend(const Pairs &pairs, Value query, Value key, Value value, Side side,

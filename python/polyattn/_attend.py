@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from ._errors import CallError
-from ._literals import GateHeads, Grouping, Mask, attributes_text, number, one_of
+from ._literals import GateHeads, Grouping, Mask, Precision, attributes_text, number, one_of
 from ._structure import vector
 from ._traced import Traced
 from ._values import Tensor, Vector, kind_of, program_of, vector_of
@@ -98,6 +98,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: Literal[False] = False,
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
+    precision: Precision | None = None,
 ) -> Vector: ...  # fmt: skip
 @overload
 def attend(
@@ -106,6 +107,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: Literal[True],
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
+    precision: Precision | None = None,
 ) -> tuple[Any, ...]: ...  # fmt: skip
 @overload
 def attend(
@@ -114,6 +116,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: bool,
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
+    precision: Precision | None = None,
 ) -> Any: ...  # fmt: skip
 def attend(
     query: Any, key: Any, value: Any, *, mask: Mask = "causal", normalizer: Normalizer,
@@ -121,6 +124,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: bool = False,
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
+    precision: Precision | None = None,
 ) -> Any:  # fmt: skip
     """Attention from feature vectors: the output, a vector as wide as `value`; with `final_state` a tuple of it and the final states.
 
@@ -135,6 +139,8 @@ def attend(
     initial, initial_normalizer: arguments State and StateNormalizer, before the first position.
     score_scale: a factor of all scores. signed_scores: with a normalizer the sum of the scores may vanish or be negative.
     window: query i sees only those keys j of the mask with |i - j| < window; all of them if None.
+    precision: "f32" keeps the factors of products as exact as f32; "bf16" lets products round them to bf16 where the
+        target gains from that, also those of float32 sequences. If None, the dtype of the sequences decides.
 
     What is not of its kind is a CallError. What breaks a rule of the dialect (docs/PolyAttnDialect.md has them) is a SpecError when
     the spec is compiled, at the line of this call.
@@ -167,6 +173,7 @@ def attend(
         {
             "final_state": final_state,
             "decay_factors": _factors(decay_factors),
+            "precision": precision and one_of(precision, "attend: precision", Precision),
             "gate_heads": gate_heads and one_of(gate_heads, "attend: gate_heads", GateHeads),
             "grouping": grouping and one_of(grouping, "attend: grouping", Grouping),
             "block": None if block is None else whole_number("attend: block", block),

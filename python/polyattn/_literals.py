@@ -34,6 +34,7 @@ def word(value: Any, who: str) -> str:
 Mask = Literal["causal", "anticausal", "full"]
 Grouping = Literal["block", "interleaved"]
 GateHeads = Literal["kv", "q"]
+Precision = Literal["f32", "bf16"]
 GeluForm = Literal["tanh", "erf"]
 RopeLayout = Literal["half", "interleaved", "deinterleave"]
 EpsPlace = Literal["inside", "outside"]

@@ -415,27 +415,27 @@ def test_words_of_options():
     """The compiler takes each word that the builder does, and the builder says which where it takes none."""
     from polyattn import _attend, _literals
 
-    def spec(grouping="block", mask="causal", gate_heads="kv", form="erf", layout="half", place="inside", weights="none", **normalizer):
+    def spec(grouping="block", mask="causal", gate_heads="kv", form="erf", layout="half", place="inside", weights="none", precision=None, **normalizer):
         def phi(x, f):
             return b.triu(b.layer_norm(b.gelu(b.rope(x, f, layout=layout), form=form), eps=1e-6, eps_place=place), x, weights=weights)
 
         return polyattn.attention(
             lambda q, k, v, f, g: attend(
-                phi(q, f), phi(k, f), v, mask=mask, grouping=grouping, gate_heads=gate_heads, decay=None if mask == "full" else g,
+                phi(q, f), phi(k, f), v, mask=mask, grouping=grouping, gate_heads=gate_heads, decay=None if mask == "full" else g, precision=precision,
                 normalizer=none(**normalizer) if "eps_mode" not in normalizer else by_sum(1e-6, **normalizer), signed_scores=True,
             ),
             name="it", arguments={"q": Sequence[4], "k": Sequence[4], "v": Sequence[4], "f": Weight[2], "g": b.Decay},
         )  # fmt: skip
 
     known = {
-        "grouping": _literals.Grouping, "mask": _literals.Mask, "gate_heads": _literals.GateHeads, "form": _literals.GeluForm,
+        "grouping": _literals.Grouping, "mask": _literals.Mask, "gate_heads": _literals.GateHeads, "precision": _literals.Precision, "form": _literals.GeluForm,
         "layout": _literals.RopeLayout, "place": _literals.EpsPlace, "weights": _literals.TriangleWeights, **_attend._WORDS,
     }  # fmt: skip
     for option, words in known.items():
         for word in get_args(words):
             if (option, word) != ("mask", "full"):  # which has no decay
                 polyattn.reference(spec(**{option: word}))
-        for wrong in ("x", "block>", None if option not in ("grouping", "gate_heads") else 3, 1):
+        for wrong in ("x", "block>", None if option not in ("grouping", "gate_heads", "precision") else 3, 1):
             with pytest.raises(CallError, match=f": expected one of {', '.join(get_args(words))}, got"):
                 spec(**{option: wrong})
     for wrong, words in ((dict(foo=1.0), "expected options among eps, .*, got foo"), (dict(min_denom="x"), "min_denom: expected a finite")):

@@ -152,8 +152,10 @@ Error Experiment::addInput(const InputShape &shape) {
   std::fill(mutated.switches->seen.begin(), mutated.switches->seen.end(), 0);
   if (Error error = runOn(input))
     return error;
+  double most = tolerance.value_or(
+      driver::defaultTolerance(*signature, driver::typeOfProducts(attentionOf(*spec), *signature)));
   driver::CheckReport report =
-      driver::compareResults(*signature, input.expected, input.results, tolerance);
+      driver::compareResults(*signature, input.expected, input.results, most);
   if (!report.failure.empty())
     return llvm::createStringError("without a mutation, " + shape.text + ": " + report.failure);
   allowed = report.tolerance;
@@ -212,7 +214,7 @@ Verdict Experiment::run(int number) {
       verdict.byChecker = true;
       say(llvm::toString(std::move(error)));
     }
-    report = driver::compareResults(*signature, input.expected, input.results, tolerance);
+    report = driver::compareResults(*signature, input.expected, input.results, allowed);
     if (!report.failure.empty()) {
       verdict.byNumbers = true;
       if (!verdict.byChecker)

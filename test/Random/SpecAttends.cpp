@@ -207,6 +207,8 @@ void SpecWriter::attend() {
     attributes += chunks;
   else if (!featuresDecay && !lacksState && choices.chance(20))
     attributes += schedule(features);
+  if (choices.chance(10))
+    attributes += "precision = " + std::string(choices.chance(60) ? "bf16" : "f32") + ", ";
   attributes += grouping;
   if (grouping.empty() && !attributes.empty())
     attributes.resize(attributes.size() - 2); // the last comma

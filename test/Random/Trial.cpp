@@ -88,7 +88,7 @@ public:
     TrialReport::Entry &oracle = addEntry(report, "oracle");
     if (llvm::Error error = prepare())
       return refuse(oracle, messageOf(std::move(error)));
-    if (!judgeFor(/*gpu=*/false))
+    if (!judgeFor(ElementType::F32, /*gpu=*/false))
       return conclude(oracle, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused, diagnostics);
     oracle.outcome = Outcome::Right;
     if (gradients && !judgeOracle(oracle))
@@ -184,11 +184,11 @@ private:
     return llvm::Error::success();
   }
 
-  /// Numbers in products of a GPU have the type that tensors hold, f32 as two of tf32, and in
-  /// gradients of 16 bits as two of bf16; elsewhere all are f32.
-  const Judge *judgeFor(bool gpu,
+  /// Numbers in products of a GPU have the type that tensors hold or attends ask for, f32 as two of
+  /// tf32, and in gradients of 16 bits as two of bf16. On processors they have the type that the
+  /// target says, elsewhere f32.
+  const Judge *judgeFor(ElementType type, bool gpu,
                         driver::EvaluationBudget budget = driver::EvaluationBudget::Small) {
-    ElementType type = gpu ? storageType() : ElementType::F32;
     bool split = gpu && type == ElementType::F32;
     auto &ofBudget = budget == driver::EvaluationBudget::Small ? judges : judgesOfLargeBudget;
     std::optional<Judge> &judge = ofBudget[split ? 3 : static_cast<int>(type)];
@@ -234,11 +234,13 @@ private:
     if (!failure.empty())
       return conclude(entry, Outcome::Wrong, failure);
     bool isGPU = (*target)->usesTensorCores();
-    Judge::Verdict verdict = verdictOf(*judgeFor(isGPU));
+    ElementType products = driver::typeOfProducts(attention, signature);
+    ElementType type = (*target)->arithmetic(products).value_or(ElementType::F32);
+    Judge::Verdict verdict = verdictOf(*judgeFor(type, isGPU));
     // Rows that come out of a state are rounded where its features are summed, which may take long
     // to ask for.
     if (!verdict.failure.empty())
-      if (const Judge *thorough = judgeFor(isGPU, driver::EvaluationBudget::Large))
+      if (const Judge *thorough = judgeFor(type, isGPU, driver::EvaluationBudget::Large))
         verdict = verdictOf(*thorough);
     if (verdict.failure.empty() &&
         !llvm::all_of(results, [](const HostTensor &result) { return result.paddingIsPoison(); }))
@@ -360,13 +362,6 @@ private:
       internal |= message.contains(words);
     conclude(entry, internal ? Outcome::Wrong : Outcome::Refused,
              internal ? ("an error that is not about the spec: " + message).str() : message.str());
-  }
-
-  ElementType storageType() const {
-    for (const TensorSignature &argument : signature.arguments)
-      if (argument.type == ElementType::BF16 || argument.type == ElementType::F16)
-        return argument.type;
-    return ElementType::F32;
   }
 
   const Case &trial;

@@ -45,6 +45,8 @@ inline constexpr AttendClause kAttendClauses[] = {
     {"score_scale", AttendClause::Kind::Number, "a factor of all scores"},
     {"signed_scores", AttendClause::Kind::Flag,
      "scores may be negative, so that a denominator may vanish"},
+    {"precision", AttendClause::Kind::Word,
+     "f32 or bf16: whether products may round their factors to bf16"},
     {"grouping", AttendClause::Kind::Word,
      "block, interleaved or none: which key head serves a query head"},
     {"block_states", AttendClause::Kind::Tensor,

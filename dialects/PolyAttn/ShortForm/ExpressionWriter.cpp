@@ -174,9 +174,9 @@ void Writer::writeClause(AttendOp op, const AttendClause &clause) {
     begin() << " ";
     return writeNumber(cast<FloatAttr>(attribute).getValueAsDouble());
   case AttendClause::Kind::Word:
-    if (clause.name == "gate_heads") {
+    if (clause.name != "grouping") {
       if (attribute)
-        begin() << " " << stringifyGateHeads(*op.getGateHeads());
+        begin() << " " << findEnumWords(clause.name)->spell(attribute);
       return;
     }
     if (!attribute)

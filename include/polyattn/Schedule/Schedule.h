@@ -54,6 +54,10 @@ struct AttentionShape {
 /// products of its sums with rows, those of another attend with columns.
 bool isTakenInDifferences(AttendOp attend);
 
+/// What the attends of a body say of the factors of all its products: f32 if one of them does or is
+/// taken in differences, bf16 if all do; otherwise nothing.
+std::optional<ProductPrecision> askedPrecision(mlir::Block &body);
+
 /// The fields of `#polyattn.schedule`.
 struct Schedule {
   ScheduleForm form = ScheduleForm::State;

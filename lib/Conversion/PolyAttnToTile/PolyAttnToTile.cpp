@@ -26,8 +26,9 @@ static LogicalResult lower(AttentionOp attention, bool skipsIdleState) {
   if (failed(kernels))
     return failure();
   TileBuilder b(attention.getLoc(), attention);
-  if (llvm::any_of(attendsOf(attention), isTakenInDifferences))
-    b.setFullPrecision();
+  if (std::optional<ProductPrecision> precision = askedPrecision(attention.getBody().front()))
+    b.setPrecision(*precision == ProductPrecision::F32 ? tile::Precision::F32
+                                                       : tile::Precision::BF16);
   for (const KernelInfo &kernel : *kernels)
     buildKernels({b, kernel, skipsIdleState});
   SumsOfKernels(attention, *kernels).build(b);

@@ -27,18 +27,25 @@ Value TileBuilder::map(ValueRange inputs, Elements body) {
   return op;
 }
 
+tile::PrecisionAttr TileBuilder::precisionOf(bool ofMatrices) {
+  bool isSaid = precision && (ofMatrices || *precision != tile::Precision::BF16);
+  return isSaid ? tile::PrecisionAttr::get(getContext(), *precision) : tile::PrecisionAttr();
+}
+
 Value TileBuilder::dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Triangle triangle,
                        Triangle lhsTriangle, Value bound) {
   int64_t rows = lhsTransposed ? typeOf(lhs).getColumns() : typeOf(lhs).getRows();
-  return tile::DotOp::create(*this, tileType(rows, typeOf(rhs).getColumns()), lhs, rhs, acc, bound,
-                             lhsTransposed, triangle == Triangle::Lower,
-                             lhsTriangle == Triangle::Lower, triangle == Triangle::Upper,
-                             lhsTriangle == Triangle::Upper, precision);
+  int64_t columns = typeOf(rhs).getColumns();
+  return tile::DotOp::create(*this, tileType(rows, columns), lhs, rhs, acc, bound, lhsTransposed,
+                             triangle == Triangle::Lower, lhsTriangle == Triangle::Lower,
+                             triangle == Triangle::Upper, lhsTriangle == Triangle::Upper,
+                             precisionOf(rows > 1 && columns > 1));
 }
 
 void TileBuilder::accumulate(Value lhs, Value rhs, Value buffer, Value row, Value bound,
                              Value factor) {
-  tile::AccumulateOp::create(*this, lhs, rhs, buffer, row, bound, factor, precision);
+  tile::AccumulateOp::create(*this, lhs, rhs, buffer, row, bound, factor,
+                             precisionOf(typeOf(rhs).getColumns() > 1));
 }
 
 Value TileBuilder::reduceRows(Value input, tile::ReduceKind kind) {

@@ -41,14 +41,13 @@ public:
   /// A map whose shape is the largest of its inputs'.
   Value map(mlir::ValueRange inputs, Elements body);
   using Triangle = tile::Triangle;
-  /// Later products get the precision f32; without it targets choose.
-  void setFullPrecision() {
-    precision = tile::PrecisionAttr::get(getContext(), tile::Precision::F32);
-  }
+  /// What later products say of their precision; where it is empty, targets choose. bf16 is for
+  /// products of two matrices.
+  void setPrecision(std::optional<tile::Precision> later) { precision = later; }
   /// The products of `body` get the precision f32.
   void inFullPrecision(llvm::function_ref<void()> body) {
-    tile::PrecisionAttr others = precision;
-    setFullPrecision();
+    std::optional<tile::Precision> others = precision;
+    precision = tile::Precision::F32;
     body();
     precision = others;
   }
@@ -93,7 +92,10 @@ public:
   }
 
 private:
-  tile::PrecisionAttr precision; // of products; may be null
+  /// What a product of two matrices, or one of others, says.
+  tile::PrecisionAttr precisionOf(bool ofMatrices);
+
+  std::optional<tile::Precision> precision;
 };
 
 } // namespace polyattn

@@ -65,7 +65,8 @@ protected:
     for (int i = 0; i < 2; ++i)
       numbers[2 * row + i] *= factor;
     Oracle oracle{attention, inputs, arithmetic};
-    return compareResults(*signature, expectation, {tensorOf(numbers)}, std::nullopt,
+    return compareResults(*signature, expectation, {tensorOf(numbers)},
+                          defaultTolerance(*signature, ElementType::F32),
                           askAgain ? &oracle : nullptr);
   }
 

@@ -142,7 +142,8 @@ protected:
     expectation.results =
         llvm::cantFail(askGradients(attention, backward, inputs.arguments, inputs.sizes));
     Oracle oracle{attention, inputs, ElementType::F32, &backward};
-    return compareResults(backward, expectation, results, std::nullopt, &oracle);
+    return compareResults(backward, expectation, results,
+                          defaultTolerance(backward, ElementType::F32), &oracle);
   }
 };
 
