@@ -61,6 +61,10 @@ if not sanitize and subprocess.run(
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
     config.available_features.add("openmp")
 
+# A C compiler for AArch64, and what executes its programs.
+if all(map(shutil.which, ("aarch64-linux-gnu-gcc", "qemu-aarch64"))):
+    config.available_features.add("aarch64-emulation")
+
 # What scripts/install-dependencies has for `make lint`.
 if all(map(shutil.which, ("clang-format-22", "clang-tidy-22", "git"))):
     config.available_features.add("lint")

@@ -117,13 +117,41 @@ static llvm::Error checkReplaced(const std::string &description,
                                  "together, or give each a folder");
 }
 
+/// The runtime for this architecture, which the compiler carries.
+static llvm::Expected<std::vector<std::string>> runtimeArchive(ScratchFolder &scratch) {
+  auto file = scratch.write("runtime.a", embeddedRuntime());
+  if (!file)
+    return file.takeError();
+  return std::vector<std::string>{*file};
+}
+
+/// The runtime's sources, and how a C compiler of another architecture builds them.
+static llvm::Expected<std::vector<std::string>> runtimeSources(ScratchFolder &scratch) {
+  std::vector<std::string> arguments = {"-std=c11",
+                                        "-O2",
+                                        "-fPIC",
+                                        "-fvisibility=hidden",
+                                        "-D_POSIX_C_SOURCE=200809L",
+                                        "-DPOLYATTN_RT_EMBEDDED",
+                                        "-I" + scratch.path("")};
+  for (const EmbeddedFile &source : embeddedRuntimeSources()) {
+    auto file = scratch.write(source.path, source.text());
+    if (!file)
+      return file.takeError();
+    if (source.path.ends_with(".c"))
+      arguments.push_back(*file);
+  }
+  return arguments;
+}
+
 llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOptions &options,
                                         llvm::StringRef directory, llvm::StringRef stem) {
-  if (!isHostArchitecture(options.machine))
+  bool isHost = isHostArchitecture(options.machine);
+  if (!isHost && !llvm::sys::Process::GetEnv("POLYATTN_LINKER"))
     return llvm::createStringError(
-        "--emit lib needs the runtime of the target's architecture, and this compiler carries "
-        "only its own; --emit obj works for target '" +
-        options.machine.name + "'");
+        "--emit lib for target '" + options.machine.name +
+        "' builds the runtime with a C compiler for that target, which POLYATTN_LINKER must name, "
+        "as in POLYATTN_LINKER=aarch64-linux-gnu-gcc; --emit obj needs none");
   auto object = compileWithEntryPoints(module, options, stem);
   if (!object)
     return object.takeError();
@@ -141,13 +169,15 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
   auto objectFile = scratch->write("kernels.o", llvm::StringRef(object->data(), object->size()));
   if (!objectFile)
     return objectFile.takeError();
-  auto runtime = scratch->write("runtime.a", embeddedRuntime());
+  auto runtime = isHost ? runtimeArchive(*scratch) : runtimeSources(*scratch);
   if (!runtime)
     return runtime.takeError();
   std::string outputFile = scratch->path("library.so"), name = "-Wl,-soname," + library;
-  auto linked = link({*linker, "-shared", "-o", outputFile, *objectFile, *runtime, name,
-                      "-Wl,-z,defs", "-Wl,-z,noexecstack", "-lpthread", "-lm"},
-                     outputFile, scratch->path("messages"));
+  std::vector<llvm::StringRef> arguments = {*linker, "-shared", "-o", outputFile, *objectFile};
+  arguments.insert(arguments.end(), runtime->begin(), runtime->end());
+  arguments.insert(arguments.end(),
+                   {name, "-Wl,-z,defs", "-Wl,-z,noexecstack", "-lpthread", "-lm"});
+  auto linked = link(arguments, outputFile, scratch->path("messages"));
   if (!linked)
     return linked.takeError();
 

@@ -28,7 +28,8 @@ ScratchFolder::ScratchFolder(ScratchFolder &&other) noexcept
 }
 
 ScratchFolder::~ScratchFolder() {
-  for (const std::string &file : files) {
+  // A folder comes before its files.
+  for (const std::string &file : llvm::reverse(files)) {
     (void)fs::remove(file);
     llvm::sys::DontRemoveFileOnSignal(file);
   }
@@ -45,8 +46,13 @@ std::string ScratchFolder::path(llvm::StringRef name) {
 }
 
 llvm::Expected<std::string> ScratchFolder::write(llvm::StringRef name, llvm::StringRef content) {
-  std::string file = path(name);
   std::error_code code;
+  if (llvm::StringRef parent = llvm::sys::path::parent_path(name); !parent.empty()) {
+    std::string within = path(parent);
+    if ((code = fs::create_directories(within)))
+      return llvm::createStringError(within + ": " + code.message());
+  }
+  std::string file = path(name);
   llvm::raw_fd_ostream stream(file, code, fs::CD_CreateNew);
   if (!code) {
     stream << content;

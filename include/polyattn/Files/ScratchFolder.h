@@ -25,7 +25,7 @@ public:
 
   /// The path of a file of this folder, whoever writes it.
   std::string path(llvm::StringRef name);
-  /// Writes one, and gives its path.
+  /// Writes one, and gives its path. The name may have folders, which are made.
   llvm::Expected<std::string> write(llvm::StringRef name, llvm::StringRef content);
 
 private:

@@ -1,8 +1,9 @@
 """Reads and writes row-major .npy files of f32, i32 and i64 with Python's own library, and reads
-bf16."""
+bf16 and f16."""
 import array
 import ast
 import math
+import struct
 
 
 CODES = {"<f4": "f", "<i4": "i", "<i8": "q"}
@@ -54,6 +55,8 @@ def read(path):
         halves = content[start:]
         words = b"".join(b"\0\0" + halves[i:i + 2] for i in range(0, len(halves), 2))
         numbers = array.array("f", words)
+    elif header["descr"] == "<f2":
+        numbers = array.array("f", struct.unpack(f"<{(len(content) - start) // 2}e", content[start:]))
     else:
         numbers = array.array(CODES[header["descr"]])
         numbers.frombytes(content[start:])
