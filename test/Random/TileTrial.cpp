@@ -13,6 +13,7 @@
 #include "Judge.h"
 #include "Trial.h"
 #include "dialects/Tile/Tile.h"
+#include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Emulator/EmulatedEntry.h"
 #include "polyattn/Pipelines/GPU.h"
@@ -21,6 +22,7 @@
 #include "polyattn/Target/NVPTX.h"
 #include "polyattn/TileTransforms/Passes.h"
 #include "test/Support/KernelRunner.h"
+#include <cstring>
 #include <random>
 
 using namespace mlir;
@@ -49,13 +51,23 @@ public:
       TrialReport::Entry &entry = addEntry(report, target);
       diagnostics.clear();
       bool gpu = StringRef(target).starts_with("emulator");
-      ElementType type = gpu ? types[0] : ElementType::F32;
+      std::optional<MachineDescription> machine;
+      if (!gpu) {
+        auto found = findMachine(target);
+        if (!found) {
+          conclude(entry, Outcome::Wrong, llvm::toString(found.takeError()));
+          continue;
+        }
+        machine = *found;
+      }
+      bool rounds = gpu || machine->has(Instructions::AVX512BF16);
+      ElementType type = rounds ? types[0] : ElementType::F32;
       Judge judge = Judge::of(Arithmetic::of(type), exact, trial.sizes.queries);
       addSamples(judge, type);
       if (gpu)
         runOnEmulator(StringRef(target).split('-').second, judge, entry);
       else
-        runOnCPU(target, judge, entry);
+        runOnCPU(*machine, judge, entry);
     }
   }
 
@@ -113,11 +125,51 @@ private:
     conclude(entry, verdict.failure.empty() ? Outcome::Right : Outcome::Wrong, verdict.failure);
   }
 
-  void runOnCPU(StringRef name, const Judge &judge, TrialReport::Entry &entry) {
-    auto machine = findMachine(name == "cpu" ? "native" : name);
-    if (!machine)
-      return conclude(entry, Outcome::Wrong, llvm::toString(machine.takeError()));
-    test::Kernel compiled(trial.text, *machine);
+  /// The program as a machine multiplies it, or none with a diagnostic. The interpreter, which does
+  /// not round here, gives the same for it.
+  std::optional<std::string> prepare(const MachineDescription &machine, TrialReport::Entry &entry) {
+    OwningOpRef<ModuleOp> lowered = module.clone();
+    PassManager passes(module.getContext());
+    passes.addPass(createSetPrecision());
+    if (failed(passes.run(*lowered))) {
+      conclude(entry, Outcome::Wrong, diagnostics);
+      return std::nullopt;
+    }
+    // All products of matrices, also small ones, which gain nothing.
+    if (machine.has(Instructions::AVX512BF16) && types[0] == ElementType::BF16) {
+      auto round = [](auto product) {
+        if (isMatrixProduct(product) && product.multipliesIn() == tile::Precision::F32)
+          product.setPrecision(product.getRhs().getType().getRows() % 2 ? tile::Precision::F32
+                                                                        : tile::Precision::BF16);
+      };
+      lowered->walk([&](tile::DotOp dot) { round(dot); });
+      lowered->walk([&](tile::AccumulateOp update) { round(update); });
+    }
+    passes.clear();
+    passes.addPass(createPackOperands());
+    std::vector<Array> before = inputs, after = inputs;
+    bool isSame = succeeded(passes.run(*lowered)) && succeeded(evaluateTile(kernel, before)) &&
+                  succeeded(evaluateTile(*lowered->getOps<tile::KernelOp>().begin(), after)) &&
+                  llvm::equal(before, after, haveSameBits);
+    if (!isSame) {
+      conclude(entry, Outcome::Wrong, "packed operands change the result: " + diagnostics);
+      return std::nullopt;
+    }
+    std::string text;
+    llvm::raw_string_ostream(text) << *lowered;
+    return text;
+  }
+
+  static bool haveSameBits(const Array &a, const Array &b) {
+    return a.shape == b.shape &&
+           std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(double)) == 0;
+  }
+
+  void runOnCPU(const MachineDescription &machine, const Judge &judge, TrialReport::Entry &entry) {
+    std::optional<std::string> text = prepare(machine, entry);
+    if (!text)
+      return;
+    test::Kernel compiled(*text, machine);
     if (!compiled.valid())
       return conclude(entry, compiled.error().empty() ? Outcome::Wrong : Outcome::Refused,
                       compiled.error());
