@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Check.h"
 #include "TensorView.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/JIT/Compiler.h"
@@ -64,12 +65,13 @@ public:
     Expected<Signature> signature = signatureOf(source.attention);
     if (!signature)
       return signature.takeError();
+    ElementType products = driver::typeOfProducts(source.attention, *signature);
     return std::make_unique<CPUExecutable>(std::move(*kernel), description.vectorWidth,
-                                           multipliesPairs(signature->storage()));
+                                           multipliesPairs(products));
   }
 
 private:
-  /// Whether sequences of this type are multiplied in bf16.
+  /// Whether products of this type are of pairs of bf16.
   bool multipliesPairs(ElementType storage) const {
     return storage == ElementType::BF16 && description.has(Instructions::AVX512BF16);
   }

@@ -129,12 +129,12 @@ static bool isCheckedFeature(llvm::StringRef name) {
          !polyattn_rt_missing_cpu_feature(&feature);
 }
 
-/// The named machine that this processor is like: it has all that the other needs.
 /// The set without these.
 static Instructions without(Instructions set, Instructions dropped) {
   return Instructions(uint32_t(set) & ~uint32_t(dropped));
 }
 
+/// The named machine that this processor is like: it has all that the other needs.
 static const NamedMachine &findLikeHost(const llvm::Triple &host) {
   const NamedMachine *like = &kMachines[0];
   for (const NamedMachine &machine : kMachines) {
