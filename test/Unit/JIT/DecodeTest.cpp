@@ -65,7 +65,7 @@ TEST(Decode, SlotsComeInAnyOrder) {
 // Few batches compute their features alone, many do so together.
 TEST(Decode, OneTokenBesideAnyNumberOfOthers) {
   for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain", "powers",
-                            "local_grouped", "local_gated", "local_turned"})
+                            "local_grouped", "local_gated", "local_turned", "rounded_projected"})
     for (int64_t batches : {1, 2, 11, 12, 16, 17, 27, 28, 32}) {
       Server server(entry, batches, 4), alone(entry, batches, 4);
       std::vector<Server::Row> rows;
@@ -141,7 +141,8 @@ TEST(Decode, AnyNumberOfTokensAtATime) {
 
 // vLLM #55524: the bits of prefill and decode depend on the schedule.
 TEST(Decode, BitsDoNotDependOnCutsBatchOrThreads) {
-  for (const char *entry : {"grouped", "gated", "gated_plain", "powers"}) {
+  for (const char *entry : {"grouped", "gated", "gated_plain", "powers", "rounded_grouped",
+                            "rounded_gated_plain", "rounded_powers"}) {
     Server whole(entry, 3, 330);
     std::vector<float> expected = whole.run(1, 2, {320});
     std::vector<float> state = whole.stateOf(2), next = whole.call({{1, 320, 1, 2}}, 1);
@@ -159,7 +160,8 @@ TEST(Decode, BitsDoNotDependOnCutsBatchOrThreads) {
 
 // What a prefill's last call has may be few tokens, whose blocks are shorter.
 TEST(Decode, BitsDoNotDependOnAShortLastCall) {
-  for (const char *entry : {"grouped", "gated", "gated_plain", "powers"})
+  for (const char *entry : {"grouped", "gated", "gated_plain", "powers", "rounded_grouped",
+                            "rounded_gated_plain", "rounded_powers"})
     for (int64_t rest : {2, 3, 7, 15, 16, 17}) {
       Server whole(entry, 1, 200), server(entry, 1, 200);
       std::vector<float> expected = whole.run(0, 1, {128 + rest});
