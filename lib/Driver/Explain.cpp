@@ -146,7 +146,8 @@ llvm::Error polyattn::explain(llvm::raw_ostream &stream, const LoweredModule &mo
     return error;
   const MachineDescription &machine = options.machine;
   stream << "machine: " << machine.name << " (" << machine.cpu << "), vectors of "
-         << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, L1 "
+         << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, "
+         << (machine.has(Instructions::AVX512BF16) ? "products of bf16 pairs, L1 " : "L1 ")
          << machine.l1Bytes / 1024 << " KiB, L2 " << machine.l2Bytes / 1024 << " KiB\n";
   for (const KernelDescription &kernel : module.kernels) {
     explainEntry(stream, kernel, *scheduled);
