@@ -82,6 +82,12 @@ void Judge::addDirectedSample(ArrayRef<Array> sample) {
           [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
 }
 
+void Judge::allowAlso(const Judge &other) {
+  for (auto [rows, others] : llvm::zip_equal(spread, other.spread))
+    for (auto [row, more] : llvm::zip_equal(rows, others))
+      row += more;
+}
+
 void Judge::sampleOnce(Evaluation evaluation, Reading reading, Disturbance vectors,
                        Disturbance sums, double part) {
   auto results = evaluation(reading, std::ref(vectors), std::ref(sums));

@@ -41,6 +41,10 @@ public:
   /// Adds the rows as another arithmetic computes them; `part` of what they are off by counts.
   void addSample(llvm::ArrayRef<Array> sample, double part = 1);
 
+  /// Lets rows be off by what another judge's are, too, which has results of the same sizes: those
+  /// of a way to compute them that rounds elsewhere.
+  void allowAlso(const Judge &other);
+
   struct Verdict {
     /// The first row that is wrong; empty where none is.
     std::string failure;

@@ -12,6 +12,7 @@
 #include "lib/Driver/Subject.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Schedule/Invariant.h"
+#include "polyattn/Schedule/Windows.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -151,6 +152,9 @@ private:
         return error;
       driver::fillRandom(signature, argument, sizes, trial.seed, arguments.back());
       random::disturb(trial, argument, arguments.back());
+      if (argument.role == Role::First && keepsWindows())
+        arguments.back().forEach(
+            [&](int64_t, void *address) { storeElement(argument.type, address, 0); });
     }
     for (const TensorSignature &result : signature.results)
       if (llvm::Error error = add(result, results))
@@ -158,6 +162,15 @@ private:
     if (trial.direction == CallDirection::Decode)
       DecodedSequences::clearStates(signature, sizes, arguments);
     return llvm::Error::success();
+  }
+
+  /// Whether decoding keeps the last positions. A sequence that goes on has some then, while the
+  /// definition has nothing before its first row: keys of zeros would still count in a denominator.
+  bool keepsWindows() {
+    bool found = false;
+    if (trial.direction == CallDirection::Decode)
+      attention.walk([&](AttendOp attend) { found |= windowOf(attend).has_value(); });
+    return found;
   }
 
   /// The entries of gradients, without states after blocks where no attend can keep some.
@@ -275,11 +288,35 @@ private:
       llvm::consumeError(judge ? own.takeError() : judge.takeError());
       return false;
     }
-    Judge::Verdict verdict;
-    for (auto [i, tensor] : llvm::enumerate(signature.results))
-      judge->judge(i, tensor.name, ElementType::F32, (*own)[i], verdict);
+    auto verdictOn = [&](const Judge &judge) {
+      Judge::Verdict verdict;
+      for (auto [i, tensor] : llvm::enumerate(signature.results))
+        judge.judge(i, tensor.name, ElementType::F32, (*own)[i], verdict);
+      return verdict;
+    };
+    Judge::Verdict verdict = verdictOn(*judge);
+    // Where a denominator cancels, the entries have it cancel on paper, the definition in f64.
+    if (!verdict.failure.empty()) {
+      judge->allowAlso(ofDefinition(*own, exact));
+      verdict = verdictOn(*judge);
+    }
     concludeWith(verdict, entry);
     return verdict.failure.empty();
+  }
+
+  /// How well an arithmetic determines the gradients that the oracle takes of its definitions.
+  Judge ofDefinition(const std::vector<Array> &own, const Arithmetic &arithmetic) {
+    Judge judge = Judge::of(arithmetic, own, std::max(sizes.queries, sizes.keys));
+    for (uint64_t sample = 0; sample < 4; ++sample) {
+      Disturbance vectors(arithmetic, sample), sums(arithmetic, sample + 100);
+      auto rounded = driver::askGradients(attention, signature, arguments, sizes,
+                                          {std::ref(vectors), std::ref(sums)});
+      if (rounded)
+        judge.addSample(*rounded);
+      else
+        llvm::consumeError(rounded.takeError());
+    }
+    return judge;
   }
 
   /// Computes what gradients take of a forward call.
