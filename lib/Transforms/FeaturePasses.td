@@ -48,9 +48,9 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
 
     The first rewrites keep the features themselves, and also apply to maps that are left. Factors
     move out of products, powers, projections without bias and selections, and are collected.
-    Constants fold, nested sums and products flatten, and equal vectors are computed once. A
-    projection of a projection becomes one with the product of the weights, if that takes no more
-    operations at a position.
+    Constants fold, nested products flatten, and nested sums that come first, so that terms are added
+    in their order. Equal vectors are computed once. A projection of a projection becomes one with
+    the product of the weights, if that takes no more operations at a position.
 
     If an attention asks for no state, further rewrites keep only the scores. Query and key are
     rewritten together. An attend with a schedule is rewritten as well, since a schedule does not

@@ -122,14 +122,13 @@ struct ConstantsApart : OpRewritePattern<Op> {
 using HadamardConstant = ConstantsApart<HadamardOp, ScaleOp, std::multiplies<double>>;
 using AddConstant = ConstantsApart<AddOp, AddConstOp, std::plus<double>>;
 
-/// hadamard(hadamard(a, b), c) -> hadamard(a, b, c), likewise for add, where the inner
-/// result has no other use.
-template <typename Op> struct FlattenNested : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+/// hadamard(hadamard(a, b), c) -> hadamard(a, b, c), where the inner result has no other use.
+struct FlattenProducts : OpRewritePattern<HadamardOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(HadamardOp op, PatternRewriter &rewriter) const override {
     SmallVector<Value> flat;
     for (Value input : op.getInputs()) {
-      auto inner = input.getDefiningOp<Op>();
+      auto inner = input.getDefiningOp<HadamardOp>();
       if (inner && inner->hasOneUse())
         llvm::append_range(flat, inner.getInputs());
       else
@@ -137,7 +136,30 @@ template <typename Op> struct FlattenNested : OpRewritePattern<Op> {
     }
     if (flat.size() == op.getInputs().size())
       return rewriter.notifyMatchFailure(op, "nothing is nested");
-    rewriter.replaceOpWithNewOp<Op>(op, flat);
+    rewriter.replaceOpWithNewOp<HadamardOp>(op, flat);
+    return success();
+  }
+};
+
+/// add(add(a, b), c) and add(c, add(a, b)) -> add(a, b, c), where the inner result has no other
+/// use. Terms keep their order: of c + (a - b) the difference of large numbers comes first, or it
+/// would round away a small c.
+struct FlattenSums : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
+    auto nested = [](Value input) {
+      auto inner = input.getDefiningOp<AddOp>();
+      return inner && inner->hasOneUse() ? inner : AddOp();
+    };
+    SmallVector<Value> inputs(op.getInputs());
+    if (inputs.size() == 2 && !nested(inputs[0]) && nested(inputs[1]))
+      std::swap(inputs[0], inputs[1]);
+    AddOp first = nested(inputs[0]);
+    if (!first)
+      return rewriter.notifyMatchFailure(op, "no nested sum comes first");
+    SmallVector<Value> flat(first.getInputs());
+    flat.append(inputs.begin() + 1, inputs.end());
+    rewriter.replaceOpWithNewOp<AddOp>(op, flat);
     return success();
   }
 };
@@ -160,6 +182,6 @@ struct ProjectOfProject : OpRewritePattern<ProjectOp> {
 } // namespace
 
 void polyattn::populateFeatureRewrites(RewritePatternSet &patterns) {
-  patterns.add<MoveFactorOut, HadamardConstant, AddConstant, FlattenNested<HadamardOp>,
-               FlattenNested<AddOp>, ProjectOfProject>(patterns.getContext());
+  patterns.add<MoveFactorOut, HadamardConstant, AddConstant, FlattenProducts, FlattenSums,
+               ProjectOfProject>(patterns.getContext());
 }

@@ -364,3 +364,31 @@ polyattn.attention @polynomial_of_sum(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x
     : ([4] + [2]) + [1], ([4] + [2]) + [1], [4]
   return %o, %p : [4], [4]
 }
+
+// -----
+
+// A nested sum comes first: of a small term and a difference of large ones the difference is formed
+// first. Two nested sums, or one behind two terms, stay.
+// CHECK-LABEL: polyattn.attention @sums_in_order
+// CHECK-SAME:  %q: {{.*}}, %r: {{.*}}, %s
+// CHECK:         [[A:%.*]] = read %q
+// CHECK:         [[B:%.*]] = read %r
+// CHECK:         [[C:%.*]] = read %s
+// CHECK:         [[MINUS:%.*]] = scale [[B]] {factor = -1.0}
+// CHECK:         [[FIRST:%.*]] = add [[A]], [[MINUS]], [[C]] : [4], [4], [4]
+// CHECK:         [[NESTED:%.*]] = add [[B]], [[C]] : [4], [4]
+// CHECK:         [[SECOND:%.*]] = add [[A]], [[C]], [[NESTED]] : [4], [4], [4]
+// CHECK:         return [[FIRST]], [[SECOND]]
+polyattn.attention @sums_in_order(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x4xf32>, %s: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %r : tensor<?x?x?x4xf32> -> [4]
+  %c = read %s : tensor<?x?x?x4xf32> -> [4]
+  %minus = scale %b {factor = -1.0} : [4]
+  %difference = add %a, %minus : [4], [4]
+  %first = add %c, %difference : [4], [4]
+  %sum = add %a, %c : [4], [4]
+  %other = add %b, %c : [4], [4]
+  %second = add %sum, %other : [4], [4]
+  return %first, %second : [4], [4]
+}
