@@ -368,8 +368,9 @@ def lose(rank, size, folder, phase):
             os._exit(0)
         with pytest.raises(RuntimeError, match="context_parallel: rank . has lost another rank"):
             o.sum().backward()
-    # Else gloo's threads now and then end the process by SIGABRT at its exit, with no call of ours as well.
-    dist.destroy_process_group()
+    # A group without one of its ranks now and then ends the process by SIGABRT when it is torn down, with no call of
+    # ours as well: all that was to be seen has been seen.
+    os._exit(0)
 
 
 @pytest.mark.parametrize("phase", ["forward", "backward"])
