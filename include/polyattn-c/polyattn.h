@@ -64,7 +64,8 @@ typedef struct polyattn_compile_options {
   size_t struct_size;          /* sizeof(polyattn_compile_options): later versions add fields */
   const char *entry;           /* the entry; null where the spec has one only */
   const char *target;          /* null is "native"; or x86-64, x86-64-v3, x86-64-v4, x86-64-v4-bf16,
-                                  aarch64; since version 7 "cuda" and "cuda:1": see polyattn_kernel_launch */
+                                  aarch64; since version 7 "cuda" and "cuda:1": see
+                                  polyattn_kernel_launch */
   const char *cache_directory; /* null: the user's; "": compile always */
   int32_t optimize_ir;         /* 1: LLVM's -O2 pipeline before code generation */
   /* Since version 2: */

@@ -45,8 +45,8 @@ public:
   explicit CPUTarget(StringRef machine)
       : machine(machine), description(cantFail(findMachine(machine))) {}
 
-  std::optional<ElementType> arithmetic(ElementType storage) const override {
-    return multipliesPairs(storage) ? ElementType::BF16 : ElementType::F32;
+  std::optional<ElementType> arithmetic(ElementType products) const override {
+    return multipliesPairs(products) ? ElementType::BF16 : ElementType::F32;
   }
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
@@ -72,8 +72,8 @@ public:
 
 private:
   /// Whether products of this type are of pairs of bf16.
-  bool multipliesPairs(ElementType storage) const {
-    return storage == ElementType::BF16 && description.has(Instructions::AVX512BF16);
+  bool multipliesPairs(ElementType products) const {
+    return products == ElementType::BF16 && description.has(Instructions::AVX512BF16);
   }
 
   StringRef machine;

@@ -295,7 +295,8 @@ private:
       return verdict;
     };
     Judge::Verdict verdict = verdictOn(*judge);
-    // Where a denominator cancels, the entries have it cancel on paper, the definition in f64.
+    // The derived entries simplify a quotient whose terms cancel. The definition computes both
+    // terms, and their difference is off by the roundoff of f64.
     if (!verdict.failure.empty()) {
       judge->allowAlso(ofDefinition(*own, exact));
       verdict = verdictOn(*judge);

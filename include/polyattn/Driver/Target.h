@@ -56,7 +56,7 @@ public:
   /// Lanes of f32 in the widest vectors that the code may use, which the measured peak is of. A
   /// large number where it may use all of this processor's.
   virtual int64_t vectorLanes() const { return std::numeric_limits<int64_t>::max(); }
-  /// Whether the code multiplies pairs of bf16, which the measured peak is of then.
+  /// Whether the code multiplies pairs of bf16. The measured peak is then that of such products.
   virtual bool multipliesPairs() const { return false; }
   /// Lines on what the last run has found out beside its results.
   virtual void printFindings(llvm::raw_ostream &stream) const {}
@@ -99,9 +99,9 @@ public:
   virtual bool hasProfile() const { return false; }
   /// Whether a call may say how many segments there are.
   virtual bool hasSegments() const { return false; }
-  /// What products of sequences that are stored in `storage` are computed in, which says how
-  /// exact a badly conditioned row can be; none for f64, whose rows have no such excuse.
-  virtual std::optional<ElementType> arithmetic(ElementType storage) const { return std::nullopt; }
+  /// The type in which products are computed whose factors may be rounded to `products`. It says
+  /// how exact a badly conditioned row can be; none for f64, whose rows have no such excuse.
+  virtual std::optional<ElementType> arithmetic(ElementType products) const { return std::nullopt; }
   /// Whether products are those of tensor cores, which multiply f32 as a sum of two of tf32.
   virtual bool usesTensorCores() const { return false; }
   /// True for the readable interpreters in f64: their own other reading is what checks them.

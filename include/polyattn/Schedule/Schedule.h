@@ -54,8 +54,8 @@ struct AttentionShape {
 /// products of its sums with rows, those of another attend with columns.
 bool isTakenInDifferences(AttendOp attend);
 
-/// What the attends of a body say of the factors of all its products: f32 if one of them does or is
-/// taken in differences, bf16 if all do; otherwise nothing.
+/// The precision that the attends of a body ask for, for all products of the body: f32 if one of
+/// them asks for it or is taken in differences, bf16 if all ask for it, otherwise none.
 std::optional<ProductPrecision> askedPrecision(mlir::Block &body);
 
 /// The fields of `#polyattn.schedule`.

@@ -152,8 +152,8 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
   }
 }
 
-/// Stores rows of the heads of which each has a program here: where these are query heads, the
-/// first of those that share a key head stores the rows of it.
+/// Calls `store` such that one program stores the rows of each head. Programs belong to key heads,
+/// or to query heads: then the first program of a group also stores the rows of its key head.
 static void storeOfHeads(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
                          llvm::function_ref<void(bool ofQueries)> store) {
   if (!info.hasStatePerQuery())

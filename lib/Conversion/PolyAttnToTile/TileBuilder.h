@@ -41,8 +41,8 @@ public:
   /// A map whose shape is the largest of its inputs'.
   Value map(mlir::ValueRange inputs, Elements body);
   using Triangle = tile::Triangle;
-  /// What later products say of their precision; where it is empty, targets choose. bf16 is for
-  /// products of two matrices.
+  /// The precision of later products; without one, targets choose. bf16 is for products of two
+  /// matrices, the others get none.
   void setPrecision(std::optional<tile::Precision> later) { precision = later; }
   /// The products of `body` get the precision f32.
   void inFullPrecision(llvm::function_ref<void()> body) {
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  /// What a product of two matrices, or one of others, says.
+  /// The attribute of a product, of two matrices or with a vector; may be null.
   tile::PrecisionAttr precisionOf(bool ofMatrices);
 
   std::optional<tile::Precision> precision;

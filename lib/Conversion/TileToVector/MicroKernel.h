@@ -31,8 +31,8 @@ enum class Terms { All, First, Second };
 /// it, over register tiles (Nest.cpp) and over terms (ProductLoop.h), are the same for all kinds.
 ///
 /// One element of A in all lanes times a vector of B, for each step. A lies by rows, or transposed,
-/// by rows or in panels; B by rows. Where a step is several terms, these are one element in memory,
-/// of 32 bits (`storedElement`).
+/// by rows or in panels; B by rows. A step of two terms reads a word of 32 bits that holds both
+/// (`MemoryShape`).
 class MicroKernel {
 public:
   virtual ~MicroKernel() = default;

@@ -170,7 +170,7 @@ TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_
   return microKernelOf(dots.front()).chooseShape(e.machine, group, depth, rows, vectors);
 }
 
-/// Register tiles of `value`, which have an even number of rows if they have to have two.
+/// Register tiles of `value`. `fewestRows` is one, or two for tiles with an even number of rows.
 void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body,
                                    int64_t fewestRows) {
   auto type = cast<TileType>(value.getType());

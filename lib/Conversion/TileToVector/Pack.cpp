@@ -12,8 +12,8 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
-/// All layouts are written while a register tile is at hand, which where the source is deferred is
-/// the only place that its elements are in.
+/// Each register tile of the source is stored in all layouts at once: a deferred source is in
+/// registers only.
 void KernelLowering::lowerPack(PackOp pack) {
   bool isUsed = false, hasPairs = false;
   for (Value result : pack.getPacked()) {

@@ -1,4 +1,4 @@
-// A denominator that cancels: the entries of gradients have it cancel on paper, the definition in f64.
+// The gradient of a quotient is a difference of nearly equal terms in the definition, and was judged as if f64 were exact.
 // case: B=1 T=17 Tk=17 H=2 Hkv=1 N=0 seed=829 inputs=mixed padded=1 threads=2 segments=0 invariant=0 direction=backward state_every=8 calls= wrt= accumulate=1 tile=0 invalid=0 targets=
 polyattn.feature_map @map3(%x0: [33], %w0: 1x1) {
   %y1 = sin %x0 : [33]
