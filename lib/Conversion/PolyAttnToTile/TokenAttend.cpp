@@ -114,11 +114,29 @@ Accumulators TokenAttend::step(TileBuilder &b, const StepVectors &rows,
   return stepState(b, rows, place, /*before=*/false);
 }
 
+/// The same where each feature decays by itself: what the query has of the state decays feature by
+/// feature, and its own pair has no score but the sum over features.
+Accumulators TokenAttend::stepDecayed(TileBuilder &b, const StepVectors &rows,
+                                      const FinalState &place, VectorProgram &keys,
+                                      Value values) const {
+  StepVectors decayed = rows;
+  decayed.query = b.mul(rows.query, program.getState()->getUpdate().factorOfToken(b));
+  Accumulators sums = stepState(b, decayed, place, /*before=*/true);
+  Value own = featureRow(b, program.getState()->getKeys().blocks(), keys);
+  Value score = b.reduceColumns(b.mul(rows.query, own));
+  sums.numerator = b.add(sums.numerator, b.mul(values, score));
+  if (sums.denominator)
+    sums.denominator = b.add(sums.denominator, score);
+  return sums;
+}
+
 Accumulators TokenAttend::stepBefore(TileBuilder &b, const StepVectors &rows,
                                      const FinalState &place, VectorProgram &queries,
                                      const BlockSpan &span) {
   VectorProgram keys = context.keyVectors(b, span.position, span.valid);
   Value values = keys.rowMajor(op.getValue());
+  if (op.hasDecayOfFeatures())
+    return stepDecayed(b, rows, place, keys, values);
   BlockDecay blockDecay = gates.inBlock(b, span.position, span.valid);
   Accumulators sums = stepState(b, rows, place, /*before=*/true);
   if (blockDecay)

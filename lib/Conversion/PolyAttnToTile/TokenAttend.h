@@ -49,6 +49,8 @@ private:
                              mlir::Value factor, const StoredState &stored) const;
   Accumulators stepState(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
                          bool before) const;
+  Accumulators stepDecayed(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
+                           VectorProgram &keys, mlir::Value values) const;
 
   AttendProgram &program;
   mutable AttendOp op; // its accessors are not const
