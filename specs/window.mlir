@@ -40,9 +40,8 @@ polyattn.attention @based_window<d = 64, dv = 64, r = 16, w = 64>(
 }
 
 // One normalizer for both: scores are exponentials in the query's own block of positions and products
-// of hedgehog's features in the blocks before, and all are summed up. LoLCATs (Zhang et al. 2024) and
-// its kernels have rows like this, where the exact part may slide. `exp_score` subtracts no maximum,
-// so that its scores stay below 88 in f32.
+// of hedgehog's features in the blocks before, and all are summed up. `exp_score` subtracts no
+// maximum, so that its scores stay below 88 in f32.
 polyattn.attention @shared_window<d = 64, dv = 64, m = 64>(
     q, k: seq[d], v: seq[dv], w_q, w_k: head_weight[d, m]) {
   map phi(x, w) {
@@ -51,4 +50,17 @@ polyattn.attention @shared_window<d = 64, dv = 64, m = 64>(
   }
   return attend(phi(q, w_q), phi(k, w_k), v) causal normalize sum(1e-6)
       local(exp_score(q / sqrt(d)), exp_score(k)) block 64
+}
+
+// The same where the exact part slides with the query: exponentials for the 64 keys up to its own,
+// features for all keys before them (LoLCATs, Zhang et al. 2024, section 3.3). Each query has as many
+// exact scores, wherever it stands.
+polyattn.attention @sliding_window<d = 64, dv = 64, m = 64>(
+    q, k: seq[d], v: seq[dv], w_q, w_k: head_weight[d, m]) {
+  map phi(x, w) {
+    z = project(x, w)
+    return softmax(concat(z, -z), groups = 2)
+  }
+  return attend(phi(q, w_q), phi(k, w_k), v) causal normalize sum(1e-6)
+      local(exp_score(q / sqrt(d)), exp_score(k)) block 64 sliding
 }

@@ -258,6 +258,8 @@ LogicalResult AttendBackwardOp::verify() {
   if (getWindow() && (int64_t(*getWindow()) < 1 || int64_t(*getWindow()) > AttendOp::kMaxWindow ||
                       hasStates || getBlockStates() || getLocalQuery()))
     return emitOpError("C8: a window has 1 to 2^31 - 1 positions, without states or local vectors");
+  if (getSliding() && (!getLocalQuery() || hasDecay() || hasStates))
+    return emitOpError("C9: `sliding` needs local vectors, without decays or states");
   if ((hasStates || getInitialNormalizer() || getFinalNormalizerGradient()) &&
       getMask() == Mask::Full)
     return emitOpError("C5: states need the mask causal or anticausal");

@@ -332,6 +332,19 @@ static LogicalResult verifySoftmax(AttendOp op) {
   return success();
 }
 
+static LogicalResult verifySliding(AttendOp op) {
+  if (!op.getSliding())
+    return success();
+  if (!op.getLocalQuery())
+    return op.emitOpError("C25: `sliding` says which pairs have local scores, and there are no "
+                          "local vectors");
+  bool hasStates = op.getInitialState() || op.getFinalState() || op.getStateEvery();
+  if (op.hasDecay() || hasStates || op.getProducts())
+    return op.emitOpError("C25: `sliding` is not for decays and states in or out: a call that goes "
+                          "on would have to keep the keys of the window");
+  return success();
+}
+
 LogicalResult AttendOp::verify() {
   if (!hasOneOfEach(getProperties().operandSegmentSizes))
     return emitOpError(kOneOfEach);
@@ -367,7 +380,8 @@ LogicalResult AttendOp::verify() {
   if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyDecayOfFeatures(*this)) ||
       failed(verifyProducts(*this)) || failed(verifyBlockStates(*this)) ||
       failed(verifyLagSlope(*this)) || failed(verifyWindow(*this)) ||
-      failed(verifySoftmax(*this)) || failed(verifyStateThatIsRead(*this)))
+      failed(verifySoftmax(*this)) || failed(verifySliding(*this)) ||
+      failed(verifyStateThatIsRead(*this)))
     return failure();
   return verifyStates(*this);
 }

@@ -25,7 +25,9 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
 
     A token's decay does not apply to its own key and value. With `local`, pairs (i, j) of one block
     of `block` positions take their score from the local vectors instead (PolySketchFormer, section
-    3.2). There the block is part of the meaning.
+    3.2). There the block is part of the meaning. With `sliding` these are the pairs with
+    |i - j| < `block`, so that each query has as many keys with local scores (the sliding window of
+    LoLCATs, Zhang and others 2024, section 3.3).
 
     The mask `causal` leaves the keys j <= i of query i, `full` all, and `anticausal` the keys
     j >= i. The anticausal pair of query i and key j has the decay of the causal pair of query j and
@@ -139,6 +141,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         each feature or `reduce = mean`: these have all keys before a position.
     C24: `normalize <softmax>` is not for states, local vectors or decays. C5 does not hold for it:
         exponentials are positive.
+    C25: `sliding` needs local vectors. It is not for decays, states in or out and `products`: a
+        call that goes on would have to keep the keys of the window.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -155,7 +159,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
     UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule,
     UnitAttr:$of_keys, OptionalAttr<I64Attr>:$state_every, OptionalAttr<I64Attr>:$window,
-    OptionalAttr<PolyAttn_ProductPrecisionAttr>:$precision);
+    UnitAttr:$sliding, OptionalAttr<PolyAttn_ProductPrecisionAttr>:$precision);
   let results = (outs PolyAttn_FeatureType:$output,
                  Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;

@@ -155,7 +155,8 @@ bool AttentionOp::hasStatesInPlace() {
 
 bool AttentionOp::hasLocalBlocksOf(int64_t positions) {
   return llvm::all_of(attendsOf(*this), [&](AttendOp attend) {
-    return !attend.getLocalQuery() || int64_t(attend.getBlock().value_or(0)) % positions == 0;
+    return !attend.getLocalQuery() || attend.getSliding() ||
+           int64_t(attend.getBlock().value_or(0)) % positions == 0;
   });
 }
 
@@ -184,6 +185,9 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
   for (AttendOp attend : attendsOf(op)) {
     if (attend.getMask() != Mask::Causal)
       return attend.emitOpError("C8: with slots or lengths the mask must be causal");
+    if (attend.getSliding())
+      return attend.emitOpError("C8: with slots or lengths local vectors have blocks, no window "
+                                "that slides");
     if (attend.getLocalQuery() && op.getBody().getOps<KeepOp>().empty())
       return attend.emitOpError("C8: with slots or lengths local vectors need the rows of their "
                                 "block, which reaches into the calls before: there is no `keep`");

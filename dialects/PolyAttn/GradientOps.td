@@ -39,7 +39,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     that a key head serves. `final_gradient` and `final_normalizer_gradient` are given with respect
     to the final state and its normalizer. A decay's gradient is taken with respect to its
     logarithm, as the decay is given. `block_states` are the states that the attend has kept after
-    each `state_every` positions. `window` is the attend's window.
+    each `state_every` positions. `window` and `sliding` are the attend's.
 
     C1: query and key have equal structures, and the value is as wide as dN.
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
@@ -55,6 +55,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
         vectors or an initial state. They are an argument f32 [B, T, H, W], with the W of `attend`
         (BlockStates.h).
     C8: a `window` has 1 to 2^31 - 1 positions, without states or local vectors.
+    C9: `sliding` needs local vectors, without decays or states.
 
     ```mlir
     polyattn.attention @linear_backward(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -90,7 +91,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping, OptionalAttr<I64Attr>:$block,
     OptionalAttr<PolyAttn_ScheduleAttr>:$schedule, OptionalAttr<I64Attr>:$state_every,
-    OptionalAttr<I64Attr>:$window, OptionalAttr<PolyAttn_ProductPrecisionAttr>:$precision);
+    OptionalAttr<I64Attr>:$window, UnitAttr:$sliding,
+    OptionalAttr<PolyAttn_ProductPrecisionAttr>:$precision);
   let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$gradients);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -44,4 +44,15 @@ struct GivenState {
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.h.inc"
 
+namespace polyattn {
+/// Whether the pair of two positions takes its score from the local vectors of an attend, or of the
+/// attend whose gradients an op gives.
+template <typename Op> bool isLocalPair(Op op, int64_t i, int64_t j) {
+  if (!op.getLocalQuery())
+    return false;
+  auto block = int64_t(*op.getBlock());
+  return op.getSliding() ? std::abs(i - j) < block : i / block == j / block;
+}
+} // namespace polyattn
+
 #endif // POLYATTN_DIALECTS_POLYATTN_H

@@ -122,13 +122,15 @@ template <typename Op> static bool haveEqualSteps(StateUpdateInterface state, Op
 }
 
 bool StateOp::hasRecurrenceOf(StateOp other) {
-  return haveEqualSteps(*this, other) && getBlockAttr() == other.getBlockAttr();
+  return haveEqualSteps(*this, other) && getBlockAttr() == other.getBlockAttr() &&
+         getSliding() == other.getSliding();
 }
 
 bool polyattn::hasRecurrenceOfAttend(StateUpdateInterface state, AttendOp attend) {
   std::optional<uint64_t> block =
       attend.getLocalQuery() ? attend.getBlock() : std::optional<uint64_t>();
-  return haveEqualSteps(state, attend) && state.getBlock() == block;
+  return haveEqualSteps(state, attend) && state.getBlock() == block &&
+         state.getSliding() == attend.getSliding();
 }
 
 LogicalResult StateOp::verify() {
@@ -136,6 +138,8 @@ LogicalResult StateOp::verify() {
     return emitOpError("C2: a decay or an initial state must be an argument of the attention");
   if (getBlock() && (int64_t(*getBlock()) < 1 || !isOrdered()))
     return emitOpError("C4: a block is positive and needs the mask causal or anticausal");
+  if (getSliding() && !getBlock())
+    return emitOpError("C4: `sliding` needs a block, its number of positions");
   if (getLastApart() && (getNormalizer() || getValue().getType().getWidth() < 1))
     return emitOpError("C5: `last_apart` keeps the value's last element where a normalizer would "
                        "be, and there is one");

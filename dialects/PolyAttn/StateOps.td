@@ -55,14 +55,15 @@ def PolyAttn_StateOp : PolyAttn_StateUpdateOp<"state"> {
     computes through a state. `--polyattn-merge-states` lets several attends read one.
 
     `block = L` is the block of the readers' local kernel: keys come into the state once their block
-    of L positions is complete. It says when a key may be added, and does not change the sums.
+    of L positions is complete. With `sliding` a key comes in once it is L positions away from the
+    row. Both say when a key may be added, and do not change the sums.
     `last_apart` says how kernels keep the sums. The last element of the value is the weight of the
     features and has a column of its own, as a normalizer has.
 
     C1: a decay needs an order, with the form and the shape of `attend` C6 and C7.
     C2: an initial state has the shape that `attend` C8 says, and needs an order.
     C3: there are at most 2^24 features.
-    C4: `block` is positive and needs an order.
+    C4: `block` is positive and needs an order; `sliding` needs a block.
     C5: `last_apart` is for values of at least one element and without `normalizer`.
 
     Example: `%s = polyattn.state key %b value %c causal {normalizer} : sym 2 [4], [8]`
@@ -73,7 +74,7 @@ def PolyAttn_StateOp : PolyAttn_StateUpdateOp<"state"> {
     PolyAttn_MaskAttr:$mask, UnitAttr:$normalizer, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads, OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     UnitAttr:$initial_transposed, UnitAttr:$of_keys, OptionalAttr<I64Attr>:$block,
-    UnitAttr:$last_apart);
+    UnitAttr:$sliding, UnitAttr:$last_apart);
   let extraClassDeclaration = [{
     static constexpr bool kNeedsDecay = false;
     bool hasDecayOfFeatures() { return false; }
@@ -126,6 +127,7 @@ def PolyAttn_ChannelStateOp : PolyAttn_StateUpdateOp<"channel_state"> {
     bool getLastApart() { return false; }
     bool getOfKeys() { return false; }
     ::std::optional<uint64_t> getBlock() { return ::std::nullopt; }
+    bool getSliding() { return false; }
   }];
 }
 

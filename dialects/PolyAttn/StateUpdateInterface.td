@@ -51,6 +51,8 @@ def PolyAttn_StateUpdateInterface : OpInterface<"StateUpdateInterface"> {
     InterfaceMethod<"Whether keys and values are vectors of queries.", "bool", "getOfKeys">,
     InterfaceMethod<"The positions of a local block, which come into the state at its end.",
       "::std::optional<uint64_t>", "getBlock">,
+    InterfaceMethod<"Whether keys come into the state so many positions before the row instead.",
+      "bool", "getSliding">,
     InterfaceMethod<"Whether the transition is a number for each feature, [B, T, H, D].",
       "bool", "hasDecayOfFeatures">
   ];

@@ -202,7 +202,8 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
   if (BlockArgument offsets = attention.getOffsetsArgument())
     signature.offsets = offsets.getArgNumber();
   for (AttendOp attend : analysis.attends)
-    if (attend.getLocalQuery() && attention.getBody().getOps<KeepOp>().empty())
+    if (attend.getLocalQuery() && !attend.getSliding() &&
+        attention.getBody().getOps<KeepOp>().empty())
       signature.positionUnit = leastCommonMultiple(signature.positionUnit, *attend.getBlock());
   if (llvm::Error error = fixHeads(signature, analysis.attends))
     return std::move(error);

@@ -28,6 +28,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
   passes.addPass(createFindWindows());
+  passes.addPass(createLocalizeTables());
   ChooseScheduleOptions schedule;
   schedule.l1Bytes = options.machine.l1Bytes;
   schedule.shortBlock = kShortBlock;

@@ -35,6 +35,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
   passes.addPass(createFindWindows());
+  passes.addPass(createLocalizeTables());
   passes.addPass(createBlockPowers());
   passes.addPass(mlir::createCSEPass());
   ChooseScheduleOptions schedule;

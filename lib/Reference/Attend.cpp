@@ -228,7 +228,7 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   int64_t inState = std::min(rowsInState(op), last + 1);
   for (int64_t j = std::max(keys.first, inState); j < keys.end; ++j) {
     // A call begins at a multiple of the block.
-    bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
+    bool local = isLocalPair(op, i, j);
     double weight = scaledScore(op, vectors, i, j, local) * decays[j];
     row.add(weight, vectors.lags.empty() ? vectors.value[j] : valueOfLag(vectors, i, j), terms);
   }
@@ -237,6 +237,29 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
     initial->read(expand(vectors.query[i]),
                   op.scoreScale() * vectors.decay(anticausal ? i + 1 : inState, last), row, terms);
   return row;
+}
+
+/// All rows where local pairs are those of a sliding window: a key comes into the state when it
+/// leaves the window.
+void Evaluator::slidingRows(AttendOp op, const HeadVectors &vectors, RunningState state,
+                            std::vector<Row> &rows) {
+  bool causal = op.getMask() == Mask::Causal;
+  auto window = int64_t(*op.getBlock());
+  int64_t count = rowsOf(op);
+  rows.resize(count);
+  for (int64_t step = 0; step < count && !isCancelled(); ++step) {
+    int64_t i = causal ? step : count - 1 - step, leaving = causal ? i - window : i + window;
+    if (leaving >= 0 && leaving < count)
+      state.add(leaving, terms);
+    Row &row = rows[i];
+    row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
+    int64_t first = causal ? std::max<int64_t>(leaving + 1, 0) : i,
+            end = causal ? i + 1 : std::min(leaving, count);
+    for (int64_t j = first; j < end; ++j)
+      row.add(scaledScore(op, vectors, i, j, /*local=*/true), vectors.value[j], terms);
+    state.get().read(expand(vectors.query[i]), op.scoreScale(), row, terms);
+    row.count = causal ? i + 1 : sizes.keys - i;
+  }
 }
 
 /// All rows from a running state; `local` blocks take their own pairs from the local vectors.
@@ -469,7 +492,9 @@ LogicalResult Evaluator::attend(AttendOp op) {
     if (hasInitial)
       initial = running->get();
     std::vector<Row> results;
-    if (reading == Reading::Recurrent && op.getMask() == Mask::Anticausal)
+    if (reading == Reading::Recurrent && op.getSliding())
+      slidingRows(op, vectors, *running, results);
+    else if (reading == Reading::Recurrent && op.getMask() == Mask::Anticausal)
       reversedRows(op, vectors, *running, results);
     else if (reading == Reading::Recurrent)
       recurrentRows(op, vectors, *running, results);

@@ -197,7 +197,7 @@ private:
 };
 
 void Evaluator::BackwardOfHead::pair(int64_t i, int64_t j, double decay) {
-  bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
+  bool local = isLocalPair(op, i, j);
   const FeatureValue<double> &query = local ? vectors.localQuery[i] : vectors.query[i];
   const FeatureValue<double> &key = local ? vectors.localKey[j] : vectors.key[j];
   double weight = rounded(op.scoreScale() * decay * score(query, key));

@@ -176,6 +176,8 @@ private:
   template <typename Op> void gatherGates(Op op, int64_t batch, int64_t head, HeadVectors &vectors);
   Row scoreRowOfFeatures(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
   double scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j, bool local);
+  void slidingRows(AttendOp op, const HeadVectors &vectors, RunningState state,
+                   std::vector<Row> &rows);
   void recurrentRows(AttendOp op, const HeadVectors &vectors, RunningState state,
                      std::vector<Row> &rows);
   void reversedRows(AttendOp op, const HeadVectors &vectors, RunningState state,

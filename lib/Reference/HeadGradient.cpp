@@ -131,7 +131,7 @@ RoundedSlope HeadGradient::slopeOfPair(int64_t j, const RowSlopes &row) const {
 
 /// Gives the slope of the logarithm of the pair's decay.
 double HeadGradient::throughPair(int64_t i, int64_t j, double decay, const RowSlopes &row) {
-  bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
+  bool local = isLocalPair(op, i, j);
   const FeatureValue<double> &a = local ? vectors.localQuery[i] : vectors.query[i];
   const FeatureValue<double> &b = local ? vectors.localKey[j] : vectors.key[j];
   double factor = op.scoreScale() * decay;

@@ -25,7 +25,8 @@ static bool canBeRow(Value vector) {
 }
 
 std::optional<ContractedState> ContractedState::of(AttendOp attend) {
-  if (attend.getInitialState() || attend.getFinalState() || attend.getNormalizer().hasDenominator())
+  if (attend.getInitialState() || attend.getFinalState() || attend.getSliding() ||
+      attend.getNormalizer().hasDenominator())
     return std::nullopt;
   ContractedState state;
   state.factor = attend.scoreScale();

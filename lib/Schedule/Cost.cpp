@@ -298,7 +298,11 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
                          : onePair;
   // States alone read no queries, and meet no pairs.
   bool hasRows = !givesStatesAlone(attend);
-  double localPairs = isOrdered && hasRows ? trianglePairs(queries, block) : 0;
+  double localPairs = 0;
+  if (attend.getSliding())
+    localPairs = trianglePairs(queries, queries) - pairsFrom(block, queries, queries);
+  else if (isOrdered && hasRows)
+    localPairs = trianglePairs(queries, block);
   double allPairs = visiblePairs(attend, queries, keys);
   localPairs = std::min(localPairs, allPairs);
 

@@ -27,7 +27,7 @@ int64_t polyattn::blockOf(ArrayRef<AttendOp> attends) {
   int64_t length = attends.empty() ? Schedule().block : INT64_MAX;
   for (AttendOp attend : attends) {
     length = std::min(length, scheduleOf(attend).block);
-    if (attend.getLocalQuery())
+    if (attend.getLocalQuery() && !attend.getSliding())
       length = std::min(length, int64_t(*attend.getBlock()));
   }
   return length;
@@ -40,7 +40,7 @@ KernelFacts::KernelFacts(KernelOp kernel, Region &region)
     static_cast<AttendKind &>(*this) = AttendKind::of(attends[0]);
   for (AttendOp attend : attends) {
     schedules.push_back(scheduleOf(attend));
-    if (attend.getLocalQuery())
+    if (attend.getLocalQuery() && !attend.getSliding())
       run = int64_t(*attend.getBlock());
     for (StateUpdateInterface state :
          attend.getState() ? statesIn(attend.getState()) : SmallVector<StateUpdateInterface>())
@@ -120,7 +120,8 @@ static bool needsWholeStates(const KernelFacts &facts) {
     bool readsView = attend.getState() &&
                      !attend.getState().getDefiningOp<StateUpdateInterface>() &&
                      !pairsOf(attend.getState());
-    return attend.getStateEvery() || readsView;
+    // A launch that goes on behind another one would have to see keys of that.
+    return attend.getStateEvery() || attend.getSliding() || readsView;
   });
 }
 

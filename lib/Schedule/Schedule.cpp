@@ -50,6 +50,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   shape.decaysFeatures = attend.hasDecayOfFeatures();
   if (Value localQuery = attend.getLocalQuery()) {
     shape.localBlock = *attend.getBlock();
+    shape.slides = attend.getSliding();
     shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
   }
   auto entry = attend->getParentOfType<AttentionOp>();
@@ -87,6 +88,8 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   double values = shape.valueWidth, features = shape.features;
   // Under an ordered mask half of the pairs count; without one the state has them all.
   double pairs = !shape.isOrdered ? 0 : (shape.localBlock ? shape.localBlock : block) / 2.0;
+  if (shape.slides) // and a tile of pairs on the window's edge
+    pairs = shape.localBlock + block / 2.0;
   double local = shape.localBlock ? shape.localScoreWidth : shape.scoreWidth;
   ScheduleCosts costs;
   costs.scorePair = shape.scoreWidth + values;
@@ -143,7 +146,10 @@ FormTimes FormTimes::of(const AttentionShape &shape, const Schedule &schedule, i
   double diagonal = (triangle(length) - length) * blocks; // what these tiles have above it
   if (shape.localBlock) {
     double perRun = std::ceil(run / length), whole = std::floor(blocks / perRun);
-    tiles -= whole * triangle(perRun) + triangle(blocks - whole * perRun);
+    if (shape.slides)
+      tiles -= std::min(tiles, blocks * (shape.localBlock / length + 0.5));
+    else
+      tiles -= whole * triangle(perRun) + triangle(blocks - whole * perRun);
     near = blocks * length * pairs;
     diagonal = 0;
   }
@@ -321,7 +327,8 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   if (!machine.tensorCores || !numStates || numStates > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
-  bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false;
+  bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false,
+       slides = false;
   int64_t localBlock = 0;
   SmallVector<AttentionShape> shapes;
   for (AttendOp attend : attends) {
@@ -330,10 +337,11 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     // A segment has whole local blocks. In the forward direction one loop over local blocks and the
     // state is faster.
     bool fits =
-        shape.localBlock == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
+        shape.fixedBlock() == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
     if (!noChunks(attend).empty() || !fits)
       return std::nullopt;
-    localBlock = std::max(localBlock, shape.localBlock);
+    localBlock = std::max(localBlock, shape.fixedBlock());
+    slides |= shape.slides;
     isOrdered &= shape.isOrdered;
     isBF16 &= shape.isBF16;
     givesGradients |= shape.givesGradients;
@@ -348,7 +356,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   }
   // In the form with a state these have one program for each head, as have all pairs beside one.
   bool hasPairs = numStates < int64_t(attends.size());
-  bool hasFewPrograms = givesGradients || !isOrdered || hasPairs;
+  bool hasFewPrograms = givesGradients || !isOrdered || hasPairs || slides;
   auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
   if ((!isFar && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||
       !keepsWeightSums(entry, machine))
@@ -408,8 +416,12 @@ static int64_t featureBlockOfFragments(const AttentionShape &shape,
   return shape.isBF16 ? 128 : 64;
 }
 
-/// The length of blocks that cut a local kernel's block without a remainder, if there is one.
-static int64_t blockFor(int64_t localBlock) {
+/// The length of blocks that cut a local kernel's block without a remainder, if there is one. Those
+/// of a window that slides need not: the pairs on its edges have both scores.
+static int64_t blockFor(const AttentionShape &shape) {
+  int64_t localBlock = shape.localBlock;
+  if (shape.slides)
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(localBlock), 16, 64);
   if (localBlock <= 64)
     return localBlock ? localBlock : 64;
   for (int64_t block = 64; block >= 16; --block)
@@ -436,7 +448,7 @@ StringRef polyattn::noShortBlock(const AttentionShape &shape, int64_t length) {
   if (shape.needsState)
     return "short blocks have no state, but one is given or asked for";
   // Positions of two local blocks would see each other in one.
-  if (shape.localBlock && length > shape.localBlock)
+  if (shape.fixedBlock() && length > shape.fixedBlock())
     return "a short block is no longer than the local kernel's block";
   return "";
 }
@@ -452,8 +464,8 @@ static SmallVector<int64_t, 2> shortBlocksFor(const AttentionShape &shape,
   int64_t length = machine.shortBlock;
   if (!length || shape.givesGradients)
     return {};
-  if (shape.localBlock && shape.localBlock < length)
-    length = shape.localBlock >= kLeastShortBlock ? shape.localBlock : 0;
+  if (shape.fixedBlock() && shape.fixedBlock() < length)
+    length = shape.fixedBlock() >= kLeastShortBlock ? shape.fixedBlock() : 0;
   if (!length || !noShortBlock(shape, length).empty())
     return {};
   return {length};
@@ -542,7 +554,7 @@ Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMac
   schedule.contracted = wantsContraction(given, machine);
   AttentionShape shape = schedule.contracted ? given.contracted() : given;
   bool isFar = shape.isBF16 && hasFarState(shape, machine);
-  schedule.block = isFar ? 128 : blockFor(shape.localBlock);
+  schedule.block = isFar ? 128 : blockFor(shape);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;

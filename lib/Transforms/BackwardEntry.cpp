@@ -359,7 +359,7 @@ void BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, bool isLoca
         /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
         /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
         /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(), attend.getWindowAttr(),
-        attend.getPrecisionAttr());
+        attend.getSlidingAttr(), attend.getPrecisionAttr());
     gradients.addToWeight(relative.getTable(), byLag.getOutput());
   }
 }
@@ -396,7 +396,7 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
       blockStates.contains(attend)
           ? builder.getI64IntegerAttr(keptOfAttends[attendIndex[attend]].statesLayout->length)
           : IntegerAttr(),
-      attend.getWindowAttr(), attend.getPrecisionAttr());
+      attend.getWindowAttr(), attend.getSlidingAttr(), attend.getPrecisionAttr());
   auto addLeaves = [&](ArrayRef<Value> leaves, ResultRange results) {
     for (auto [leaf, gradient] : llvm::zip(leaves, results))
       gradients.addTo(leaf, gradient);

@@ -39,6 +39,9 @@ static LogicalResult checkOp(Operation &op) {
   if (!attend.getWindow() && width > AttendOp::kMaxStateWidth)
     return attend.emitOpError("does not decode: a state of ")
            << width << " features is too large to hold";
+  if (attend.getSliding())
+    return attend.emitOpError("does not decode yet: its local window slides, and the keys of it "
+                              "would have to be kept beside the state; blocks decode");
   if (attend.getFactors() || attend.getStateEvery())
     return attend.emitOpError("keeps factors or states for a gradient, which does not decode");
   return success();

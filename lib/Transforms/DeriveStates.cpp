@@ -113,7 +113,8 @@ AttendOp productOfDecays(AttendOp attend, Value before) {
                           /*initial_transposed=*/UnitAttr(), /*final_state=*/UnitAttr::get(context),
                           /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
                           /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(),
-                          /*window=*/IntegerAttr(), attend.getPrecisionAttr());
+                          /*window=*/IntegerAttr(), /*sliding=*/UnitAttr(),
+                          attend.getPrecisionAttr());
 }
 
 void addStates(AttendOp attend, const ResultNames &names, EntryExtension &entry) {

@@ -40,7 +40,7 @@ static void dropRows(AttendOp attend) {
       /*signed_scores=*/flag(hasDenominator), flag(attend.getInitialTransposed()),
       /*final_state=*/UnitAttr::get(context), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
       /*of_keys=*/flag(keepsQuery && attend.getOfKeys()), /*state_every=*/IntegerAttr(),
-      /*window=*/IntegerAttr(), attend.getPrecisionAttr());
+      /*window=*/IntegerAttr(), /*sliding=*/UnitAttr(), attend.getPrecisionAttr());
   for (auto [from, to] : llvm::zip(attend.getFinalStates(), states.getFinalStates()))
     from.replaceAllUsesWith(to);
   attend.erase();

@@ -200,7 +200,7 @@ private:
         flag(states.wantsFinal),
         /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(), flag(ofKeys && hasOwnSides()),
         states.afterBlocks ? op.getStateEveryAttr() : IntegerAttr(), op.getWindowAttr(),
-        op.getPrecisionAttr());
+        op.getSlidingAttr(), op.getPrecisionAttr());
   }
   /// An attend of some of the pairs: others have the score 0.
   Value attend(const Pairs &pairs, Value query, Value key, Value value, Side side,

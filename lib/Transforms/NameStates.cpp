@@ -61,7 +61,7 @@ static StateUpdateInterface stateOf(OpBuilder &builder, AttendOp attend, Value k
       flag(attend.getNormalizer().hasDenominator()), attend.getDecayFactorsAttr(),
       attend.getGateHeadsAttr(), attend.getGroupingAttr(), attend.getInitialTransposedAttr(),
       attend.getOfKeysAttr(), attend.getLocalQuery() ? attend.getBlockAttr() : IntegerAttr(),
-      flag(lastApart));
+      attend.getSlidingAttr(), flag(lastApart));
 }
 
 /// The state of a contraction: that of pairs, unfolded.

@@ -34,6 +34,42 @@ def FindWindows : Pass<"polyattn-find-windows", "::mlir::ModuleOp"> {
   }];
 }
 
+def LocalizeTables : Pass<"polyattn-localize-tables", "::mlir::ModuleOp"> {
+  let summary = "pairs beyond a table of distances go by features";
+  let description = [{
+    A score that is a number of a table (`relative` with `beyond = last`) times the score of vectors
+    with features has one factor for all pairs beyond the table: its last number. These pairs need
+    no table, so they have features, and a state. The pass makes the scores with the table local to
+    the pairs that are near enough (`sliding`), and gives the others the last number. Time is then
+    linear in the length of the call. It is for the masks causal and anticausal, and for attends
+    without decays, windows, local vectors and states in or out.
+
+    The window of near pairs is the table's length, rounded up to whole blocks: pairs beyond the
+    table have the same score on both sides.
+
+    Numeric contract: exact. The features of far pairs are rounded as those of other states.
+
+    ```mlir
+    %c = relative %table {beyond = last, log} : 128
+    %cq = tensor %c, %q : [1], [64]
+    %ck = tensor %c, %k : [1], [64]
+    %o = attend query %cq key %ck value %v causal normalize <none> : [1] x [64], [1] x [64], [64]
+    ```
+    becomes
+    ```mlir
+    %zero = constant {value = 0.0, width = 128}
+    %numbers = add_vec %zero, %table : [128], 128
+    %last = select %numbers {indices = array<i64: 127>} : [128]
+    %factor = exp %last : [1]
+    %one = constant {value = 1.0, width = 1}
+    %fq = tensor %factor, %q : [1], [64]
+    %fk = tensor %one, %k : [1], [64]
+    %o = attend query %fq key %fk value %v local %cq, %ck causal normalize <none>
+        {block = 128, sliding} : [1] x [64], [1] x [64], [64], [1] x [64], [1] x [64]
+    ```
+  }];
+}
+
 def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let summary = "symmetric powers in blocks, which a machine forms faster";
   let description = [{

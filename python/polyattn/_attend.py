@@ -98,7 +98,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: Literal[False] = False,
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
-    precision: Precision | None = None,
+    sliding: bool = False, precision: Precision | None = None,
 ) -> Vector: ...  # fmt: skip
 @overload
 def attend(
@@ -107,7 +107,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: Literal[True],
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
-    precision: Precision | None = None,
+    sliding: bool = False, precision: Precision | None = None,
 ) -> tuple[Any, ...]: ...  # fmt: skip
 @overload
 def attend(
@@ -116,7 +116,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: bool,
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
-    precision: Precision | None = None,
+    sliding: bool = False, precision: Precision | None = None,
 ) -> Any: ...  # fmt: skip
 def attend(
     query: Any, key: Any, value: Any, *, mask: Mask = "causal", normalizer: Normalizer,
@@ -124,7 +124,7 @@ def attend(
     decay: Any = None, decay_factors: list[float] | None = None, gate_heads: GateHeads | None = None,
     initial: Any = None, initial_normalizer: Any = None, final_state: bool = False,
     score_scale: float | None = None, signed_scores: bool = False, window: int | None = None,
-    precision: Precision | None = None,
+    sliding: bool = False, precision: Precision | None = None,
 ) -> Any:  # fmt: skip
     """Attention from feature vectors: the output, a vector as wide as `value`; with `final_state` a tuple of it and the final states.
 
@@ -133,7 +133,8 @@ def attend(
     normalizer: `none()`, `by_sum(eps)`, `by_bias(bias)` or `by_softmax()`. With none() there is no final normalizer.
     grouping: which key head serves query head h where the numbers of heads differ, h / (H / Hkv) (block) or h mod Hkv
         (interleaved); None where they may not differ.
-    local: query and key vectors whose scores pairs inside of a block of `block` positions have instead.
+    local: query and key vectors whose scores pairs inside of a block of `block` positions have instead; with `sliding` the
+        pairs with |i - j| < block.
     decay: an argument Decay, FeatureDecay or HeadDecay, logarithms; or decay_factors, one number in (0, 1] per head, the decays themselves.
     gate_heads: whose heads a decay has, "kv" or "q".
     initial, initial_normalizer: arguments State and StateNormalizer, before the first position.
@@ -177,6 +178,7 @@ def attend(
             "gate_heads": gate_heads and one_of(gate_heads, "attend: gate_heads", GateHeads),
             "grouping": grouping and one_of(grouping, "attend: grouping", Grouping),
             "block": None if block is None else whole_number("attend: block", block),
+            "sliding": sliding,
             "score_scale": None if score_scale is None else number(score_scale, "attend: score_scale"),
             "signed_scores": signed_scores,
             "window": None if window is None else whole_number("attend: window", window, 1, LARGEST),

@@ -301,10 +301,28 @@ def test_one_normalizer_for_exact_and_other_scores(rng):
     check(spec, given, formula)
 
 
+@pytest.mark.parametrize("block", [1, 5, 16, 64, 200])
+def test_exact_scores_of_a_window_that_slides(rng, block):
+    """Exponentials for the nearest keys, features for those before them, at any length of the window."""
+    spec = library.shared_window(16, 24, m=8, block=block, sliding=True)
+    given = [*qkv_of(rng, 150), *tensors(rng, (3, 16, 8), (3, 16, 8))]
+
+    def phi(x, w):
+        z = torch.einsum("bthd,hdm->bthm", x, w)
+        return torch.cat([z.softmax(-1), (-z).softmax(-1)], -1)
+
+    def formula(q, k, v, w_q, w_k):
+        at = torch.arange(150)
+        scores = (products(q, k) / 4).exp().where(at[:, None] - at < block, products(phi(q, w_q), phi(k, w_k)))
+        return divided_rows(scores, v, 1e-6)
+
+    check(spec, given, formula)
+
+
 @pytest.mark.parametrize("spec", [
     library.softmax_attention(16, 24, window=9), library.softmax_attention(16, 24), library.softmax_attention(16, 24, mask="full", window=9),
-    library.based_window(16, 24, r=4, window=9),
-], ids=["window", "causal", "full window", "based_window"])  # fmt: skip
+    library.based_window(16, 24, r=4, window=9), library.shared_window(16, 24, m=4, block=9, sliding=True),
+], ids=["window", "causal", "full window", "based_window", "sliding"])  # fmt: skip
 def test_packed_sequences_do_not_see_each_other(rng, spec):
     """A window ends where a sequence begins, also for gradients."""
     attend = pt.load(spec)

@@ -437,6 +437,42 @@ polyattn.attention @window_mean(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf
 
 // -----
 
+polyattn.attention @sliding_alone(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C25: `sliding` says which pairs have local scores, and there are no local vectors}}
+  %o = attend query %a key %a value %a causal normalize <none> {block = 8, sliding} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @sliding_without_block(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: a local kernel needs the mask causal or anticausal, and a block}}
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {sliding} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @sliding_decay(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C25: `sliding` is not for decays and states in or out}}
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 8, sliding, decay_factors = array<f64: 0.5>} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @sliding_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x4x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C25: `sliding` is not for decays and states in or out}}
+  %o, %s = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 8, sliding, final_state} : [4], [4], [4], [4], [4]
+  return %o, %s : [4], tensor<?x?x4x4xf32>
+}
+
+// -----
+
 polyattn.attention @softmax_decay(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{C24: a softmax has exponentials of scores, which have no features: it is not for states, local vectors or decays}}

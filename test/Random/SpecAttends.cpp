@@ -188,6 +188,8 @@ void SpecWriter::attend() {
     isSigned |= scale < 0;
   }
   bool hasStates = initial || final || featuresDecay;
+  if (isLocal && !hasDecay && !hasStates && choices.chance(40))
+    attributes += "sliding, ";
   bool mayLackState = !hasStates && !isLocal && chunks.empty();
   std::string denominator = normalizer(isSigned, hasStates, mayLackState && !hasDecay);
   bool lacksState = denominator == "softmax";

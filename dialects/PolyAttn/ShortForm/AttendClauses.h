@@ -28,6 +28,8 @@ inline constexpr AttendClause kAttendClauses[] = {
     {"local", AttendClause::Kind::Local,
      "local(query, key) block n: other scores inside of blocks of n positions", 3},
     {"block", AttendClause::Kind::Whole, "the positions of a local block"},
+    {"sliding", AttendClause::Kind::Flag,
+     "block n sliding: the other scores are those of keys at most n - 1 positions away"},
     {"window", AttendClause::Kind::Whole,
      "window n: a query sees keys at most n - 1 positions away"},
     {"decay", AttendClause::Kind::Tensor,

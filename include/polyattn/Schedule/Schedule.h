@@ -25,6 +25,7 @@ struct AttentionShape {
   bool decaysFeatures = false; // each by itself: pairs have no score of a number times a decay
   bool isOrdered = true;       // a causal or an anticausal mask
   int64_t localBlock = 0;      // the block of a local kernel, 0 without
+  bool slides = false;         // it is the number of keys that each query has local scores with
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
   bool isBF16 = false;         // tensor cores multiply in it: all sequences are, nothing is kept
   bool givesGradients = false; // its entry is a backward one
@@ -44,6 +45,8 @@ struct AttentionShape {
   int64_t stateWidth() const { return isContracted ? contractedWidth : valueWidth; }
   /// The positions that see each other through scores in every form: a block, or a local kernel's.
   int64_t runOf(int64_t block) const { return std::max(block, localBlock); }
+  /// The positions that no block may go beyond, 0 without.
+  int64_t fixedBlock() const { return slides ? 0 : localBlock; }
   /// Whether a state would lose more digits than results may.
   bool wantsScores() const { return hasScoreForm && errors.state > kPromisedError; }
 };

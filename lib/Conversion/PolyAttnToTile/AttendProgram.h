@@ -59,7 +59,8 @@ private:
   bool readsStatesInRows() const { return usesState() && op.getBlockStates(); }
   /// Keys come into the state, or into that of rows, at the end of a whole run of blocks.
   bool updatesAfterRun() const {
-    return usesState() && context.isOrdered() && pairs.isLocal() && context.runsAreLong();
+    return usesState() && context.isOrdered() && pairs.isLocal() && !op.getSliding() &&
+           context.runsAreLong();
   }
   /// Pairs inside of a block that come with the reading of the state; null where they have scores.
   const PairsOfFeatures *pairsOfFeatures() const {

@@ -142,8 +142,12 @@ LogicalResult KernelInfo::check(AttendOp attend, const Schedule &schedule) const
              << shape.features << " features is too large to compute with, the limit is "
              << kMaxMonomials;
   }
-  if (shape.localBlock && shape.localBlock != run)
+  if (shape.fixedBlock() && shape.fixedBlock() != run)
     return attend.emitError("local kernels of one attention must have the same block");
+  if (shape.slides && run % block())
+    return attend.emitError("a local window that slides has tile kernels beside local blocks of a "
+                            "multiple of ")
+           << block() << " positions only, got one of " << run;
   for (int64_t length : schedule.shortBlocks)
     if (StringRef reason = noShortBlock(shape, length); !reason.empty())
       return attend.emitError(reason);

@@ -312,6 +312,9 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
     for (StateProgram *state : updatedAfterReads)
       if (state->updatesWithBlock(span))
         state->add(b, span, state->positionsToAdd(b, span));
+    for (StateProgram &state : states)
+      if (state.slides() && !span.onlyReads)
+        state.add(b, span, state.positionsToAdd(b, span));
     storeProducts(b, accumulators, span);
     auto results = [&] { storeResults(b, accumulators, queries, span); };
     auto part = [&] { PartSums(info, context).store(b, accumulators, span); };

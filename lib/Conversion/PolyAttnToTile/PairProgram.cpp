@@ -111,26 +111,42 @@ Value PairProgram::scores(TileBuilder &b, const BlockPair &blockPair) {
   auto lags = [&](RelativeOp relative, const VectorProgram &queries, const VectorProgram &keys) {
     return lagScores(b, relative, queries, keys);
   };
-  return buildScores(b, blockPair.local ? op.getLocalQuery() : op.getQuery(),
-                     blockPair.local ? op.getLocalKey() : op.getKey(), blockPair.queries,
-                     blockPair.keys, lags, op.scoreScale(), blockPair.triangle);
+  auto build = [&](bool local) {
+    return buildScores(b, local ? op.getLocalQuery() : op.getQuery(),
+                       local ? op.getLocalKey() : op.getKey(), blockPair.queries, blockPair.keys,
+                       lags, op.scoreScale(), blockPair.triangle);
+  };
+  Value scores = build(blockPair.local);
+  if (hasBothScores(blockPair.crossesWindow))
+    return inWindow(b, scores, blockPair, /*otherwise=*/0, build(/*local=*/false));
+  return scores;
 }
 
-/// `scores` where a pair is inside of the window, `otherwise` elsewhere. Where rows see one side,
+std::optional<int64_t> PairProgram::windowLength() {
+  if (op.getWindow())
+    return int64_t(*op.getWindow());
+  return op.getSliding() ? std::optional(int64_t(*op.getBlock())) : std::nullopt;
+}
+
+/// `scores` where a pair is inside of the window, and elsewhere the tile `others`, or `otherwise`
+/// where that is null. Where rows see one side,
 /// their positions move by the window: f32 has numbers near its edge exactly, however long it is.
 Value PairProgram::inWindow(TileBuilder &b, Value scores, const BlockPair &blockPair,
-                            double otherwise) {
+                            double otherwise, Value others) {
   Diagonals pair(*this, b, blockPair.queries, blockPair.keys);
-  auto window = int64_t(*op.getWindow());
+  int64_t window = *windowLength();
   if (context.isOrdered())
     pair.distance = b.addIndex(pair.distance, b.index(context.isForwards() ? -window : window));
   auto [row, column] = pair.positions();
-  return b.map({scores, row, column}, [&](ElementBuilder &e, ValueRange in) {
+  SmallVector<Value> inputs = {scores, row, column};
+  if (others)
+    inputs.push_back(others);
+  return b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
     Value isInside = !context.isOrdered()
                          ? e.less(e.magnitude(e.sub(in[1], in[2])), e.constant(double(window)))
                      : context.isForwards() ? e.less(in[1], in[2])
                                             : e.less(in[2], in[1]);
-    return e.select(isInside, in[0], e.constant(otherwise));
+    return e.select(isInside, in[0], others ? in[3] : e.constant(otherwise));
   });
 }
 
@@ -139,7 +155,9 @@ Value PairProgram::masked(TileBuilder &b, Value weights, const BlockPair &blockP
   if (blockPair.triangle != tile::Triangle::None)
     weights = tile::CausalMaskOp::create(b, weights.getType(), weights,
                                          /*upper=*/blockPair.triangle == tile::Triangle::Upper);
-  return blockPair.crossesWindow ? inWindow(b, weights, blockPair, /*otherwise=*/0) : weights;
+  if (!blockPair.crossesWindow || op.getSliding())
+    return weights;
+  return inWindow(b, weights, blockPair, /*otherwise=*/0);
 }
 
 /// The scores times their decay, zero where a pair is left out.
@@ -173,7 +191,8 @@ static Value expOfDifference(TileBuilder &b, Value x, Value y) {
 /// window count as `least`: their weight 0 may be more than all scores of the row.
 Value PairProgram::largestOf(TileBuilder &b, Value before, Value scores, const BlockPair &blockPair,
                              double least) {
-  Value seen = blockPair.crossesWindow ? inWindow(b, scores, blockPair, least) : scores;
+  bool leavesOut = blockPair.crossesWindow && !op.getSliding();
+  Value seen = leavesOut ? inWindow(b, scores, blockPair, least) : scores;
   return largerOf(
       b, before, b.reduceColumns(seen, blockPair.bound, blockPair.triangle, tile::ReduceKind::Max));
 }
@@ -209,6 +228,8 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlo
                             Accumulators &accumulators) {
   prepareScores(blocks.local ? op.getLocalQuery() : op.getQuery(),
                 blocks.local ? op.getLocalKey() : op.getKey(), queries);
+  if (hasBothScores(blocks.crossesWindow))
+    prepareScores(op.getQuery(), op.getKey(), queries);
   auto partsOf = [](Accumulators &accumulators, Value &between) {
     SmallVector<Value *> parts;
     for (Value *part :
@@ -272,7 +293,7 @@ void PairProgram::addAll(TileBuilder &b, VectorProgram &queries, const BlockSpan
   KeyBlocks all{b.index(0), keys};
   if (op.getWindow()) {
     // Where the keys of a window begin and end inside of blocks.
-    Value reach = b.index(reachOfWindow().blocks * context.block);
+    Value reach = b.index(context.reachOf(*windowLength()).blocks * context.block);
     all.from = b.minIndex(positionBefore(b, span.position, reach), keys);
     Value length = b.index(context.block);
     all.to = b.minIndex(b.addIndex(b.addIndex(span.position, length), reach), keys);
@@ -303,39 +324,42 @@ void PairProgram::addDiagonalWithProducts(TileBuilder &b, Accumulators &accumula
   accumulators.numerator = b.add(accumulators.numerator, b.mul(values, own));
 }
 
-/// Blocks that a window has on one side of a block of queries.
-WindowReach PairProgram::reachOfWindow() {
-  auto window = int64_t(*op.getWindow());
-  return {std::max<int64_t>(window / context.block - 1, 0),
-          (window + context.block - 2) / context.block};
-}
-
 /// Pairs with the keys of other blocks: the earlier ones, or with the mask anticausal the later
-/// ones, as far as the window reaches.
+/// ones, as far as the window reaches. Beyond a window of local scores come the others, but for the
+/// keys that a state has.
 void PairProgram::addKeysBefore(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
                                 const BlockDecay &blockDecay, Value &between,
                                 Accumulators &accumulators) {
   bool isForwards = context.isForwards();
   Value near = isForwards ? span.position : b.addIndex(span.position, span.valid);
-  auto addTo = [&](Value far, bool crossesWindow) {
-    KeyBlocks blocks{isForwards ? far : near, isForwards ? near : far};
+  bool slides = op.getSliding();
+  auto addTo = [&](Value far, bool local, bool crossesWindow) {
+    KeyBlocks blocks{isForwards ? far : near, isForwards ? near : far, local};
     blocks.crossesWindow = crossesWindow;
     addBlocks(b, queries, blocks, blockDecay, between, accumulators);
     near = far;
   };
   Value end = isForwards ? b.index(0) : context.frame.sequence.keys;
-  if (!op.getWindow())
-    return addTo(end, /*crossesWindow=*/false);
-  WindowReach reach = reachOfWindow();
-  auto behind = [&](int64_t blocks) {
+  std::optional<int64_t> window = windowLength();
+  if (!window)
+    return addTo(end, /*local=*/false, /*crossesWindow=*/false);
+  WindowReach reach = context.reachOf(*window);
+  auto behind = [&](Value position, int64_t blocks) {
     Value length = b.index(blocks * context.block);
-    return isForwards ? positionBefore(b, span.position, length)
-                      : b.minIndex(b.addIndex(b.addIndex(span.position, span.valid), length), end);
+    return isForwards ? positionBefore(b, position, length)
+                      : b.minIndex(b.addIndex(position, length), end);
   };
+  Value begin = near;
   if (reach.wholeBlocks)
-    addTo(behind(reach.wholeBlocks), /*crossesWindow=*/false);
+    addTo(behind(begin, reach.wholeBlocks), slides, /*crossesWindow=*/false);
   if (reach.blocks > reach.wholeBlocks)
-    addTo(behind(reach.blocks), /*crossesWindow=*/true);
+    addTo(behind(begin, reach.blocks), slides, /*crossesWindow=*/true);
+  if (!slides || (usesState && !readsSegmentStart()))
+    return;
+  // The state before a segment has the keys that are beyond the window of all its queries.
+  if (readsSegmentStart())
+    end = behind(isForwards ? context.chunk->begin : context.chunk->end, reach.blocks);
+  addTo(end, /*local=*/false, /*crossesWindow=*/false);
 }
 
 /// Pairs with the positions of calls before that the window reaches.
@@ -362,7 +386,7 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
                           Value diagonal, const BlockSpan &span, const BlockDecay &blockDecay,
                           Accumulators &accumulators) {
   Value between = blockDecay ? b.constant(1, 1, 0) : Value();
-  bool hasRun = isLocal() && context.runsAreLong();
+  bool slides = op.getSliding(), hasRun = isLocal() && !slides && context.runsAreLong();
   // The keys on the block's side of the call; those of its run come first.
   Value begin = context.isForwards() ? span.position : b.addIndex(span.position, span.valid);
   Value end = !hasRun ? begin : context.isForwards() ? span.start : span.end;
@@ -377,8 +401,8 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
     cached.source = KeySource::Cached;
     addBlocks(b, queries, cached, blockDecay, between, accumulators);
   }
-  bool hasOthers = !usesState && !span.isOnly && !isZeroBeyondBlock(op);
-  if (readsSegmentStart())
+  bool hasOthers = (!usesState || slides) && !span.isOnly && !isZeroBeyondBlock(op);
+  if (readsSegmentStart() && !slides)
     addBetween(end, context.isForwards() ? context.chunk->begin : context.chunk->end,
                /*local=*/false);
   else if (hasOthers && hasRun)
@@ -393,7 +417,7 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
                 keys,
                 isLocal(),
                 context.triangle(),
-                op.getWindow() && int64_t(*op.getWindow()) < context.block,
+                windowLength().value_or(context.block) < context.block,
                 context.isForwards() ? Value() : span.valid};
   if (!diagonal)
     diagonal = scores(b, own);
@@ -408,4 +432,6 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
 void PairProgram::prepare(VectorProgram &queries) {
   prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
                 isLocal() ? op.getLocalKey() : op.getKey(), queries);
+  if (op.getSliding())
+    prepareScores(op.getQuery(), op.getKey(), queries);
 }

@@ -18,14 +18,8 @@ namespace polyattn {
 struct KeyBlocks {
   mlir::Value from, to;       // index
   bool local = false;         // with scores of local vectors
-  bool crossesWindow = false; // some of their pairs may be outside of it
+  bool crossesWindow = false; // some of their pairs may be outside of the window
   KeySource source = KeySource::Call;
-};
-
-/// How many blocks a window has on one side of a block, and the nearest ones that it has as a
-/// whole.
-struct WindowReach {
-  int64_t wholeBlocks, blocks;
 };
 
 /// Less than all scores of a softmax, before a row has met one.
@@ -70,8 +64,12 @@ private:
   mlir::Value lagScores(TileBuilder &builder, RelativeOp relative, const VectorProgram &queries,
                         const VectorProgram &keys);
   void addByLag(TileBuilder &builder, mlir::Value scores, const BlockPair &blockPair);
+  /// The window of the attend, or that of its local scores; none without.
+  std::optional<int64_t> windowLength();
   mlir::Value inWindow(TileBuilder &builder, mlir::Value scores, const BlockPair &blockPair,
-                       double otherwise);
+                       double otherwise, mlir::Value others = {});
+  /// Whether some pairs of blocks have local scores, and others not.
+  bool hasBothScores(bool crossesWindow) { return crossesWindow && op.getSliding(); }
   mlir::Value masked(TileBuilder &builder, mlir::Value weights, const BlockPair &blockPair);
   mlir::Value scores(TileBuilder &builder, const BlockPair &blockPair);
   mlir::Value weights(TileBuilder &builder, const BlockPair &blockPair, mlir::Value scores,
@@ -88,7 +86,6 @@ private:
                                const BlockPair &blockPair, mlir::Value weights, mlir::Value values);
   void addRing(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
                Accumulators &accumulators);
-  WindowReach reachOfWindow();
   void addKeysBefore(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
                      const BlockDecay &decay, mlir::Value &between, Accumulators &accumulators);
 

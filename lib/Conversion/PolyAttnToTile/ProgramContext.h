@@ -39,6 +39,12 @@ struct PassedResults {
   llvm::SmallVector<mlir::Value> imported;         // have its `imported` rows
 };
 
+/// How many blocks a window has on one side of a block, and the nearest ones that it has as a
+/// whole.
+struct WindowReach {
+  int64_t wholeBlocks, blocks;
+};
+
 /// Where a program has the keys of its positions from: this call, or pools of the calls before,
 /// which have rows of a local block or those of the last positions.
 enum class KeySource { Call, Cached, Ring };
@@ -103,6 +109,10 @@ struct ProgramContext {
                 segment ? segment->end : frame.sequence.queries, block, direction()};
     sweep.cached = frame.sequence.cached;
     return sweep;
+  }
+  /// Of a window of so many positions, a row's own one included.
+  WindowReach reachOf(int64_t window) const {
+    return {std::max<int64_t>(window / block - 1, 0), (window + block - 2) / block};
   }
   /// A query sees the keys on its own side only.
   bool isOrdered() const { return mask != Mask::Full; }

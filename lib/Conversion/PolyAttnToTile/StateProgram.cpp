@@ -76,7 +76,7 @@ void StateProgram::fill(TileBuilder &b) {
 //===----------------------------------------------------------------------===//
 
 bool StateProgram::updatesAfterRun() const {
-  return context.isOrdered() && op.getBlock() && context.runsAreLong();
+  return context.isOrdered() && op.getBlock() && !slides() && context.runsAreLong();
 }
 
 Value StateProgram::isFilled(TileBuilder &b, const BlockSpan &span) const {
@@ -86,10 +86,13 @@ Value StateProgram::isFilled(TileBuilder &b, const BlockSpan &span) const {
     return context.chunk->isEntered(b, context.direction());
   if (!context.isForwards()) {
     Value end = updatesAfterRun() ? span.end : b.addIndex(span.position, span.valid);
+    if (slides())
+      end = b.addIndex(end, b.index(reach()));
     return b.compare(arith::CmpIPredicate::slt, end, context.frame.sequence.keys);
   }
   Value position = updatesAfterRun() ? span.start : span.position;
-  return b.compare(arith::CmpIPredicate::sgt, context.share->rowOfCall(b, position), b.index(0));
+  return b.compare(arith::CmpIPredicate::sgt, context.share->rowOfCall(b, position),
+                   b.index(reach()));
 }
 
 Value StateProgram::isReadAfter(TileBuilder &b, Value first, Value end) const {
@@ -124,7 +127,32 @@ StateColumns StateProgram::columnsOf(VectorProgram &vectors) const {
   return columns;
 }
 
-Value StateProgram::add(TileBuilder &b, const BlockSpan &span, Value valid, KeySource source) {
+/// The block of keys that no window has from the block of rows after `span` on, and how many of
+/// them there are: none where the window reaches over the sequence's end, and another block stands
+/// for this one.
+std::pair<BlockSpan, Value> StateProgram::leavingWindow(TileBuilder &b, const BlockSpan &span,
+                                                        Value valid) const {
+  Value length = b.index(reach()), keys = context.frame.sequence.keys, position, isThere;
+  if (context.isForwards()) {
+    isThere = b.compare(arith::CmpIPredicate::sge, span.position, length);
+    position = b.subIndex(span.position, b.minIndex(span.position, length));
+  } else {
+    Value behind = b.addIndex(span.position, length);
+    isThere = b.compare(arith::CmpIPredicate::slt, behind, keys);
+    position = b.select(isThere, behind, span.position);
+  }
+  BlockSpan leaving = span;
+  leaving.position = position;
+  leaving.valid = b.minIndex(b.subIndex(keys, position), b.index(context.block));
+  Value isAdded = b.compare(arith::CmpIPredicate::ne, valid, b.index(0));
+  Value count = b.select(arith::AndIOp::create(b, isThere, isAdded), leaving.valid, b.index(0));
+  return {leaving, count};
+}
+
+Value StateProgram::add(TileBuilder &b, const BlockSpan &given, Value valid, KeySource source) {
+  BlockSpan span = given;
+  if (slides())
+    std::tie(span, valid) = leavingWindow(b, given, valid);
   VectorProgram vectors = context.keyVectors(b, span.position, span.valid, source);
   StateColumns columns = columnsOf(vectors);
   KeyBlock block{span.position, span.valid, source};

@@ -50,8 +50,10 @@ public:
   bool updatesAfterRun() const;
   /// Whether a block's keys come into the state with the block.
   bool updatesWithBlock(const BlockSpan &span) const {
-    return context.isOrdered() && !updatesAfterRun() && !span.onlyReads;
+    return context.isOrdered() && !updatesAfterRun() && !slides() && !span.onlyReads;
   }
+  /// Whether keys come into the state so far behind the rows that no window of these has them.
+  bool slides() const { return op.getSliding(); }
   /// Whether keys have come into the state that this block reads; null where that is not asked.
   mlir::Value isFilled(TileBuilder &builder, const BlockSpan &span) const;
   /// Whether this program, the call after it or a caller reads the state once positions that begin
@@ -60,12 +62,19 @@ public:
   /// How many of a block's positions the state takes in: none where nobody reads it any more.
   mlir::Value positionsToAdd(TileBuilder &builder, const BlockSpan &span) const;
   StateColumns columnsOf(VectorProgram &vectors) const;
-  /// Adds the first `valid` keys of one block, whose positions are those of `span`. Gives the
-  /// logarithm of the block's decay, [1 x 1], null without one.
+  /// Adds the first `valid` keys of one block, whose positions are those of `span`. Where the state
+  /// slides, these are the keys that leave the window with the block; with `valid` 0 none. Gives
+  /// the logarithm of the block's decay, [1 x 1], null without one.
   mlir::Value add(TileBuilder &builder, const BlockSpan &span, mlir::Value valid,
                   KeySource source = KeySource::Call);
 
 private:
+  /// How many positions a window reaches behind a block.
+  int64_t reach() const {
+    return slides() ? context.reachOf(int64_t(*op.getBlock())).blocks * context.block : 0;
+  }
+  std::pair<BlockSpan, mlir::Value> leavingWindow(TileBuilder &builder, const BlockSpan &span,
+                                                  mlir::Value valid) const;
   void fill(TileBuilder &builder);
 
   mutable StateUpdateInterface op; // its accessors are not const

@@ -78,12 +78,13 @@ def based_window(
 
 
 def shared_window(
-    d: int = 64, dv: int | None = None, *, m: int | None = None, block: int = 64, eps: float = 1e-6, dtype: str = "f32",
-    name: str = "shared_window",
+    d: int = 64, dv: int | None = None, *, m: int | None = None, block: int = 64, sliding: bool = False, eps: float = 1e-6,
+    dtype: str = "f32", name: str = "shared_window",
 ) -> Spec:  # fmt: skip
     """Exponentials of scores in the query's block of positions and hedgehog's features before it, with one normalizer for both.
 
-    LoLCATs (Zhang et al. 2024) has such rows. Its window may slide, which blocks do not. Weights are one per head, m is d if None.
+    With `sliding` the exponentials are those of the `block` keys up to the query's own, as in LoLCATs (Zhang et al. 2024).
+    Weights are one per head, m is d if None.
     """
 
     def phi(x: Any, w: Any) -> Any:
@@ -92,7 +93,7 @@ def shared_window(
 
     def body(q: Any, k: Any, v: Any, w_q: Any, w_k: Any) -> Any:
         exact = b.exp_score(q * (1 / math.sqrt(d))), b.exp_score(k)
-        return b.attend(phi(q, w_q), phi(k, w_k), v, normalizer=b.by_sum(eps), local=exact, block=block)
+        return b.attend(phi(q, w_q), phi(k, w_k), v, normalizer=b.by_sum(eps), local=exact, block=block, sliding=sliding)
 
     weight = b.HeadWeight[d, d if m is None else m]
     return build(name, dtype, sequences(d, dv) | {"w_q": weight, "w_k": weight}, body)

@@ -17,6 +17,8 @@ source = sys.argv[1]
 function_definitions = "dialects/PolyAttn/ElementwiseOps.td"
 emission = "lib/Conversion/PolyAttnToTile/"
 function_files = {function_definitions, emission + "ElementEmission.cpp"}
+# A pass that writes a function into its result knows that one only.
+users = {"ExpOp": {"lib/Transforms/LocalizeTables.cpp"}}
 norm_files = {"dialects/PolyAttn/NormOps.td", "dialects/PolyAttn/NormOps.cpp", "lib/Reference/FeatureProgram.cpp",
               emission + "VectorEmission.h", emission + "NormEmission.cpp"}
 normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/NormalizerSyntax.cpp",
@@ -46,7 +48,7 @@ functions = re.findall(r"def PolyAttn_(\w+) : PolyAttn_FunctionOp<", texts[funct
 problems = []
 for expected, ops in [(function_files, functions), (norm_files, norms)]:
     for op in ops:
-        found = files_of(op)
+        found = files_of(op) - users.get(op, set())
         if found != expected:
             problems.append(f"{op} stands in {sorted(found)}, expected {sorted(expected)}")
 found = files_with(normalizer)
