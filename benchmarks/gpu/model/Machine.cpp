@@ -30,6 +30,7 @@ static double *find(const std::map<std::string, double *> &fields, const std::st
   if (found != fields.end())
     return found->second;
   std::vector<std::string> names;
+  names.reserve(fields.size());
   for (const auto &field : fields)
     names.push_back(field.first);
   throw Failure(where + ": there is no number " + name + " of the machine; the nearest is " +
