@@ -121,6 +121,7 @@ REBUILT = {
         "softmax_relative": library.softmax_attention(distances=128),
         "based_window": library.based_window(),
         "shared_window": library.shared_window(),
+        "sliding_window": library.shared_window(sliding=True),
     },
     "variants": {
         "dpfp_attention": library.dpfp(),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LagTables.h"
+#include "polyattn/Schedule/Schedule.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -14,7 +15,12 @@ using namespace polyattn;
 static constexpr int64_t kLanes = 16;
 
 LagRows LagRows::of(AttendOp attend, const LagTable &lags) {
-  return {lags, 2 * std::max(int64_t(attend.getScheduleAttr().getBlock()), kLanes)};
+  // Short calls have blocks of their own, which may be longer.
+  Schedule schedule = Schedule::of(attend.getScheduleAttr());
+  int64_t block = std::max(schedule.block, kLanes);
+  for (int64_t length : schedule.shortBlocks)
+    block = std::max(block, length);
+  return {lags, 2 * block};
 }
 
 Value LagRows::rowOf(TileBuilder &b, Value lag) const {
