@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
@@ -269,7 +270,7 @@ static LogicalResult verifyVector(AttentionOp op, FeatureType feature, RankedTen
 
 /// A result that is the gradient of a weight.
 static LogicalResult verifyWeight(AttentionOp op, Value value, RankedTensorType tensor) {
-  if (readTypeOf(tensor) != value.getType())
+  if (!isWholeOrPart(value.getType(), readTypeOf(tensor), op))
     return op.emitOpError("C3: a result ") << tensor << " is given a " << value.getType();
   // Parts are summed up in f32, and this is where they are summed.
   if (!tensor.getElementType().isF32())

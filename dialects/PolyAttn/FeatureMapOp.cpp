@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -66,7 +67,7 @@ LogicalResult ReadOp::verify() {
   if (!isa<BlockArgument>(getTensor()))
     return emitOpError("C2: the tensor must be an argument of the attention");
   Type expected = readTypeOf(cast<RankedTensorType>(getTensor().getType()));
-  if (expected != getResult().getType()) {
+  if (!isWholeOrPart(getResult().getType(), expected, (*this)->getParentOfType<AttentionOp>())) {
     InFlightDiagnostic error = emitOpError("C1: ") << getTensor().getType() << " cannot be read as "
                                                    << getResult().getType();
     noteOneRow(error, getTensor().getType(), getResult().getType());

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/KnownAttributes.h"
 #include "dialects/Attributes/UnknownOps.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
@@ -32,7 +34,25 @@ using namespace polyattn;
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
 
+namespace {
+/// Attributes of the dialect that no op declares.
+struct Annotations : polyattn::AnnotationNames {
+  using AnnotationNames::AnnotationNames;
+  ArrayRef<StringLiteral> getNames() const override {
+    static constexpr StringLiteral names[] = {kFeaturePartsAttrName};
+    return names;
+  }
+};
+} // namespace
+
 LogicalResult PolyAttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kFeaturePartsAttrName) {
+    auto parts = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!isa<AttentionOp>(op) || !parts || parts.getInt() < 1)
+      return op->emitOpError("expected '")
+             << kFeaturePartsAttrName << "' on an attention, with a number of 1 or more";
+    return success();
+  }
   if (attribute.getName() != kInvariantAttrName)
     return op->emitOpError("has '")
            << attribute.getName().getValue() << "', which is no attribute of this dialect";
@@ -62,6 +82,7 @@ void PolyAttnDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
       >();
+  addInterfaces<Annotations>();
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,8 @@ using namespace polyattn;
 
 /// Larger clusters share more, but each CTA adds up what all others have.
 static constexpr int64_t kLargestCluster = 2;
+/// The programs that share features of gradients: clusters of any GPU may have so many.
+static constexpr int64_t kMostFeatureParts = 8;
 /// The rows of one product of tensor cores: calls that continue sequences have few tokens.
 static constexpr int64_t kFewTokens = 16;
 
@@ -38,6 +40,10 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createLocalizeTables());
   passes.addPass(createBlockPowers());
   passes.addPass(mlir::createCSEPass());
+  ShareFeaturesOptions shares;
+  shares.mostParts = std::min<int64_t>(options.chip.maxBlocksPerCluster, kMostFeatureParts);
+  shares.bytes = options.chip.sharedBytesPerBlock / 5 * 3;
+  passes.addPass(createShareFeatures(shares));
   ChooseScheduleOptions schedule;
   schedule.tensorCores = true;
   schedule.l1Bytes = options.chip.sharedBytesPerBlock;

@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/KernelFacts.h"
 #include "dialects/PolyAttn/Dependencies.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Schedule/FeaturePlan.h"
@@ -144,6 +145,8 @@ bool KernelFacts::canCutPositions() const {
 }
 
 int64_t KernelFacts::mostInCluster() const {
+  if (int64_t parts = featurePartsOf(attention); parts > 1)
+    return parts;
   // States after blocks are those of all features.
   bool hasStates =
       llvm::any_of(attends, [](AttendOp attend) { return attend.getStateEvery().has_value(); });

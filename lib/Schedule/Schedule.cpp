@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/Schedule.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 #include "polyattn/Schedule/ContractedState.h"
 #include "polyattn/Schedule/Cost.h"
 #include "polyattn/Schedule/Invariant.h"
@@ -289,6 +290,9 @@ StringRef polyattn::noChunks(AttendOp attend) {
     return "the form `chunkwise` has pairs of a segment by scores, which a decay of each feature "
            "has "
            "not: leave the schedule out";
+  if (featurePartsOf(entry) > 1)
+    return "the form `chunkwise` has no clusters whose programs share features: leave the schedule "
+           "out";
   if (isInvariant(entry->getParentOfType<ModuleOp>()))
     return "bits of the form `chunkwise` depend on where a call begins in its sequence, which "
            "those of an invariant kernel must not: leave the schedule out";

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/FeatureParts.h"
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Schedule/KernelFacts.h"
 #include "polyattn/Target/GPUDescription.h"
@@ -21,6 +22,9 @@ using namespace polyattn;
 /// The most programs with sums of weights' gradients of their own, in the form with a state and in
 /// the form `chunkwise`. The second is about four for each multiprocessor of a large GPU.
 static constexpr int64_t kMostSummingPrograms = 64, kMostSummingProgramsOfBlocks = 512;
+
+/// The most programs of clusters with such sums: two for each multiprocessor of a large GPU.
+static constexpr int64_t kMostSummingCTAs = 256;
 
 /// The features of a program that adds the sums of segments, one after another. It waits for each:
 /// many programs do so together.
@@ -103,9 +107,13 @@ private:
     bool hasSegments = splits == 1 && cutPositions && !isWhole && kernel.canCutPositions();
     // What a launch cuts by features is not there for a cluster to share.
     int64_t cluster = splits > 1 ? 1 : chooseClusterSize(kernel, clusterSize, sharedBytes);
+    if (int64_t shares = featurePartsOf(kernel.attention); shares > 1)
+      cluster = shares;
     int64_t parts = 0;
     if (kernel.sumsWeights)
-      parts = anyHasBlocks(kernel.attention) ? kMostSummingProgramsOfBlocks : kMostSummingPrograms;
+      parts = anyHasBlocks(kernel.attention)
+                  ? kMostSummingProgramsOfBlocks
+                  : std::min(kMostSummingPrograms, kMostSummingCTAs / cluster);
     int64_t prefixFeatures = kernel.segment() ? kPrefixFeatures : 0;
     bool blocks = cutsBlocks(kernel);
     if (splits == 1 && !hasSegments && cluster == 1 && !parts && !prefixFeatures && !blocks)

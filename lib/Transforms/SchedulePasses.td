@@ -98,6 +98,42 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   ];
 }
 
+def ShareFeatures : Pass<"polyattn-share-features", "::mlir::ModuleOp"> {
+  let summary = "programs of a cluster that share the features of gradients";
+  let description = [{
+    A program sums up the gradients of weights over its positions. Sums that are larger than its
+    memory would be read and written for each block of positions. So up to `most-parts` programs of
+    a cluster share the features, which are the columns of the weights. The entry's body becomes
+    that of one of these programs (`polyattn.feature_parts`): weights, and vectors of features, have
+    a part of their width. Rows of results are then sums over the programs, and gradients of weights
+    have columns of all programs.
+
+    This is for entries in which each program has either all of a value, or features of its own, or
+    a term of a sum: features of plain vectors, without normalizers, decays and states of callers.
+
+    Numeric contract: reassociating.
+
+    ```mlir
+    %a = read %w : tensor<64x1024xf32> -> 64x1024
+    %p = project %x, %a : [64], 64x1024
+    %dx = project %dp, %a {transposed} : [1024], 64x1024
+    %dw = weight_gradient (%x, %dp) : ([64], [1024])
+    ```
+    becomes, in an attention with `polyattn.feature_parts = 8`
+    ```mlir
+    %a = read %w : tensor<64x1024xf32> -> 64x128
+    %p = project %x, %a : [64], 64x128
+    %dx = project %dp, %a {transposed} : [128], 64x128
+    %dw = weight_gradient (%x, %dp) : ([64], [128])
+    ```
+  }];
+  let options = [
+    Option<"mostParts", "most-parts", "int64_t", "1", "The most programs that may share features">,
+    Option<"bytes", "bytes", "int64_t", "131072",
+           "Bytes of the sums of all weights' gradients that a program should have at most">,
+  ];
+}
+
 def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let summary = "decide how each attention is computed";
   let description = [{

@@ -21,6 +21,7 @@
 #include "KernelProgram.h"
 #include "PartSums.h"
 #include "StageKernels.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -42,6 +43,13 @@ bool KernelInfo::savesSum(AttendOp attend) const {
   });
 }
 
+/// The width of an attend's rows, of all programs that share features.
+static int64_t widthOfAll(AttendOp attend) {
+  int64_t width = cast<FeatureType>(attend.getValue().getType()).getWidth();
+  bool isPart = hasOwnFeatures(attend.getValue());
+  return isPart ? width * featurePartsOf(attend->getParentOfType<AttentionOp>()) : width;
+}
+
 /// Rows are [B, T, H, columns], states [B, H, D, dv] of each query head.
 SmallVector<HiddenArgument> KernelInfo::groupTensors(Builder &b) const {
   constexpr int64_t any = ShapedType::kDynamic;
@@ -50,7 +58,7 @@ SmallVector<HiddenArgument> KernelInfo::groupTensors(Builder &b) const {
   if (hasRows) {
     int64_t columns = 0;
     for (AttendOp attend : attends)
-      columns += cast<FeatureType>(attend.getValue().getType()).getWidth();
+      columns += widthOfAll(attend);
     tensors.push_back({name, RankedTensorType::get({any, any, any, columns}, b.getF32Type())});
   }
   for (auto [i, attend] : llvm::enumerate(groupAttends()))
@@ -103,6 +111,6 @@ void polyattn::buildGroupKernel(const Lowering &lowering) {
   KernelPrograms programs = info.programs();
   programs.keyHeads = false;
   OpenKernel kernel(lowering, lowering.named("__groups"), info.groupTensors(lowering.b), programs,
-                    Stage::Groups);
+                    Stage::Groups, /*states=*/{}, featurePartsOf(info.attention));
   kernel.forBatches([&] { buildGroupSums(lowering.b, info, kernel.context()); });
 }

@@ -12,6 +12,7 @@
 #include "PlacedStates.h"
 #include "SegmentSums.h"
 #include "WeightSums.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -140,11 +141,17 @@ void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
     return;
   }
   const KernelFrame &frame = context.frame;
-  Value row = frame.sequence.rowOf(b, span.position);
-  tile::StoreOp::create(b, queries.rowMajor(vector), tensor,
-                        ValueRange{frame.sequence.batch, row, frame.heads.ofRows(), column},
-                        span.valid,
-                        /*row_dim=*/1, /*col_dim=*/3);
+  Value row = frame.sequence.rowOf(b, span.position), tile = queries.rowMajor(vector);
+  auto store = [&] {
+    tile::StoreOp::create(b, tile, tensor,
+                          ValueRange{frame.sequence.batch, row, frame.heads.ofRows(), column},
+                          span.valid,
+                          /*row_dim=*/1, /*col_dim=*/3);
+  };
+  if (featurePartsOf(info.attention) == 1)
+    return store();
+  tile = tile::ClusterSumOp::create(b, tile);
+  b.branch(b.isEqual(frame.clusterRank, b.index(0)), store);
 }
 
 /// Writes the numbers of each row.

@@ -7,6 +7,7 @@
 
 #include "OpenKernel.h"
 #include "SavedTensors.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -24,7 +25,8 @@ OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
                        ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
                        int64_t cluster)
     : frame(openFrame(lowering, name, workspaces, programs, cluster)), lowering(lowering) {
-  if (frame.clusterRank)
+  // Where the body is that of a program with features of its own, these are all.
+  if (frame.clusterRank && featurePartsOf(lowering.info.attention) == 1)
     share = std::make_shared<ClusterShare>(frame.clusterRank, cluster);
   else
     share = std::make_shared<AllFeatures>();

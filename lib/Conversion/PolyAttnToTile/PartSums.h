@@ -28,6 +28,9 @@ public:
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> indicesOf) const;
 
 private:
+  mlir::Value ownColumn(TileBuilder &builder, int64_t first, int64_t width) const;
+  mlir::Value isFirstProgram(TileBuilder &builder) const;
+
   const KernelInfo &info;
   const ProgramContext &context;
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WeightSums.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 #include <numeric>
 
 using namespace mlir;
@@ -17,6 +18,13 @@ static std::pair<int64_t, int64_t> shapeOf(const WeightSum &sum) {
   if (shape.size() == 1)
     return {shape[0], 1};
   return sum.transposed ? std::pair(shape[1], shape[0]) : std::pair(shape[0], shape[1]);
+}
+
+/// The shape of what all programs have that share the columns of the weight.
+static std::pair<int64_t, int64_t> shapeOfAll(const WeightSum &sum, AttentionOp attention) {
+  auto [rows, columns] = shapeOf(sum);
+  (sum.transposed ? rows : columns) *= featurePartsOf(attention);
+  return {rows, columns};
 }
 
 static bool isVector(WeightType weight) { return weight.getShape().size() == 1; }
@@ -77,6 +85,9 @@ void WeightSums::store(TileBuilder &b, KernelFrame &frame) const {
     SmallVector<Value> at = {frame.part, frame.heads.counted(), zero};
     if (!isVector(sum.gradient))
       at.push_back(zero);
+    if (frame.clusterRank) // which has columns of its own
+      at[sum.transposed ? 2 : 3] =
+          b.mulIndex(frame.clusterRank, b.index(sum.transposed ? rows : columns));
     Value tile = tile::ReadOp::create(b, b.tileType(rows, columns), buffer, zero);
     for (Value dy : WeightGradientOp(sum.gradient).getGradients())
       if (AttendOp attend = attendByLag(dy))
@@ -94,7 +105,7 @@ SmallVector<HiddenArgument> WeightSums::tensorsOf(TileBuilder &b, const KernelIn
   SmallVector<HiddenArgument> tensors;
   auto add = [&](ArrayRef<WeightSum> sums) {
     for (const WeightSum &sum : sums) {
-      auto [rows, columns] = shapeOf(sum);
+      auto [rows, columns] = shapeOfAll(sum, info.attention);
       SmallVector<int64_t> shape = {ShapedType::kDynamic, ShapedType::kDynamic, rows};
       if (!isVector(sum.gradient))
         shape.push_back(columns);
@@ -121,9 +132,20 @@ int64_t WeightSums::bytesOf(ArrayRef<WeightSum> sums) {
 
 int64_t WeightReduction::Gradient::rows() const { return op.getType().getShape()[0]; }
 
-/// A power of two that divides the rows, so that no strip has some that are not there.
+int64_t WeightReduction::Gradient::columns() const {
+  if (isVector(op.getType()))
+    return 1;
+  return op.getType().getShape()[1] * featurePartsOf(op->getParentOfType<AttentionOp>());
+}
+
+/// A power of two that divides the rows, so that no strip has some that are not there. Wide rows
+/// are few, so that more programs add them up.
 int64_t WeightReduction::Gradient::strip() const {
-  return std::gcd(rows(), isVector(op.getType()) ? 64 : 16);
+  constexpr int64_t numbers = 4096, fewest = 4, most = 16;
+  if (isVector(op.getType()))
+    return std::gcd(rows(), int64_t(64));
+  return std::gcd(
+      rows(), int64_t(llvm::bit_floor(uint64_t(std::clamp(numbers / columns(), fewest, most)))));
 }
 
 /// The number of parts whose loads are issued together: a GPU then waits once for all of them.
@@ -186,7 +208,7 @@ ArrayAttr WeightReduction::grid(Builder &b) const {
 void WeightReduction::reduce(TileBuilder &b, tile::KernelOp kernel, const Gradient &gradient,
                              Value strip, Value head) const {
   bool vector = isVector(gradient.op.getType());
-  int64_t count = gradient.strip(), columns = vector ? 1 : gradient.op.getType().getShape()[1];
+  int64_t count = gradient.strip(), columns = gradient.columns();
   int64_t together = partsAtOnce(count, columns);
   Value zero = b.index(0), one = b.index(1), row = b.mulIndex(strip, b.index(count));
   // A part behind the last one is zeros.

@@ -72,6 +72,7 @@ private:
     llvm::SmallVector<unsigned> workspaces;
     llvm::SmallVector<bool> transposed; // each of them
     int64_t rows() const;
+    int64_t columns() const;
     int64_t strip() const; // rows of a program
   };
   void reduce(TileBuilder &builder, tile::KernelOp kernel, const Gradient &gradient,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WeightTiles.h"
+#include "dialects/PolyAttn/FeatureParts.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -53,6 +54,10 @@ Value WeightTiles::load(TileBuilder &builder, ReadOp read, Value head) {
   if (isPerHead(read))
     indices[0] = head;
   bool matrix = shape.size() == 2;
+  if (isPartOfWeight(read)) {
+    Value rank = tile::ClusterRankOp::create(builder);
+    indices.back() = builder.mulIndex(rank, builder.index(shape[1]));
+  }
   return tile::LoadOp::create(builder, builder.tileType(shape[0], matrix ? shape[1] : 1), tensor,
                               indices, Value(), /*row_dim=*/matrix ? rank - 2 : rank - 1,
                               /*col_dim=*/matrix ? rank - 1 : -1, /*transposed=*/false);

@@ -17,10 +17,12 @@ void KernelLowering::beginClusterPhase() {
   bindThread();
 }
 
+/// A loop over the other CTAs: what all of them show at once would need too many registers.
 void KernelLowering::addRemote(const TileMemory &storage, const ThreadElements &owned,
                                Values &values) {
-  for (int64_t distance = 1; distance < kernel.getClusterSize(); ++distance) {
-    Value other = e.modulo(e.add(clusterRank, distance), kernel.getClusterSize());
+  int64_t size = kernel.getClusterSize();
+  auto add = [&](Value distance) {
+    Value other = e.modulo(e.add(clusterRank, distance), size);
     forRuns(storage, owned, [&](Value address, ArrayRef<int64_t> elements) {
       Type type = e.runType(storage.element, elements.size());
       Values loaded;
@@ -28,7 +30,16 @@ void KernelLowering::addRemote(const TileMemory &storage, const ThreadElements &
       for (auto [element, value] : llvm::zip(elements, loaded))
         values[element] = arith::AddFOp::create(e, values[element], value);
     });
-  }
+  };
+  if (size == 2)
+    return add(e.i32(1));
+  auto loop = scf::ForOp::create(e, e.i32(1), e.i32(size), e.i32(1), values);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(loop.getBody());
+  values.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  add(loop.getInductionVar());
+  scf::YieldOp::create(e, values);
+  values.assign(loop.getResults().begin(), loop.getResults().end());
 }
 
 // Each CTA shows what it has, all meet, each adds what the others show, and all meet again before
