@@ -57,7 +57,6 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createFuseLoops());
   passes.addPass(mlir::createCSEPass());
-  passes.addPass(createFoldFeatures());
   passes.addPass(createFoldTransposes());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSinkLoads());

@@ -12,12 +12,22 @@ using namespace mlir;
 using namespace polyattn;
 
 bool FeaturePlan::isDirect() const {
-  if (int64_t(monomials.size()) != stackRows)
+  int64_t rows = stackRows + hasMixedDegrees();
+  if (degree() != 1 || int64_t(monomials.size()) != rows)
     return false;
   for (auto [i, monomial] : llvm::enumerate(monomials))
-    if (monomial.indices.size() != 1 || monomial.indices[0] != int64_t(i))
+    if (rowOf(monomial, 0) != int64_t(i))
       return false;
   return true;
+}
+
+SmallVector<int64_t> FeaturePlan::partRows() const {
+  SmallVector<int64_t> rows;
+  for (Value leaf : leaves)
+    rows.push_back(cast<FeatureType>(leaf.getType()).getWidth());
+  if (hasMixedDegrees())
+    rows.push_back(1);
+  return rows;
 }
 
 int64_t FeaturePlan::degree() const {
@@ -34,12 +44,16 @@ bool FeaturePlan::hasMixedDegrees() const {
   });
 }
 
+int64_t FeaturePlan::rowOf(const Monomial &monomial, int64_t slot) const {
+  return slot < int64_t(monomial.indices.size()) ? monomial.indices[slot] : stackRows;
+}
+
 DenseIntElementsAttr FeaturePlan::table(Builder &builder) const {
   SmallVector<int32_t> rows;
   int64_t slots = degree();
   for (const Monomial &monomial : monomials)
     for (int64_t slot = 0; slot < slots; ++slot)
-      rows.push_back(slot < int64_t(monomial.indices.size()) ? monomial.indices[slot] : stackRows);
+      rows.push_back(rowOf(monomial, slot));
   auto type = RankedTensorType::get({int64_t(monomials.size()), slots}, builder.getI32Type());
   return DenseIntElementsAttr::get(type, ArrayRef(rows));
 }

@@ -9,32 +9,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def FoldFeatures : Pass<"tile-fold-features"> {
-  let summary = "features of degree one are the rows that they are made of";
-  let description = [{
-    Features that are the rows of their source, in order, become these rows. If rows that are one
-    part of the source, or constants, have a weight, that part is scaled:
-
-    ```mlir
-    %x = tile.concat %v, %one : <64x32xf32>, <1x32xf32> -> <65x32xf32>
-    %phi = tile.monomials %x[%c0] {table = dense<[[0], [1], ..., [64]]>, weights = array<f64: 1.0, ..., -1.0>} : <65x32xf32> -> <65x32xf32>
-    ```
-
-    becomes
-
-    ```mlir
-    %minus = tile.constant -1.0 : <1x32xf32>
-    %phi = tile.concat %v, %minus : <64x32xf32>, <1x32xf32> -> <65x32xf32>
-    ```
-
-    The gradients of a denominator's attend have such features. Tensor cores form features from
-    tables as they load them.
-
-    Numeric contract: exact.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-}
-
 def FoldTransposes : Pass<"tile-fold-transposes"> {
   let summary = "element-wise functions and sums read rows of tensors, and transpose them once";
   let description = [{

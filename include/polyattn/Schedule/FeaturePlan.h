@@ -20,14 +20,21 @@ struct FeaturePlan {
   int64_t stackRows = 0;
   std::vector<Monomial> monomials; // indices are rows of the stack
 
-  /// Every feature is a row of the stack, in order: nothing to expand.
+  /// Every feature is a row of the stack, or the 1 after it, in order: nothing to expand.
   bool isDirect() const;
+  /// The features are the elements of one leaf.
+  bool isOneLeaf() const { return isDirect() && leaves.size() == 1 && !hasMixedDegrees(); }
   /// The largest number of factors.
   int64_t degree() const;
   /// Some monomial has fewer factors than another.
   bool hasMixedDegrees() const;
+  /// How many rows each leaf has in the stack, and then the 1 where some monomial needs it.
+  llvm::SmallVector<int64_t> partRows() const;
   /// The rows that each monomial multiplies, D x degree; the row after the stack stands for 1.
   mlir::DenseIntElementsAttr table(mlir::Builder &builder) const;
+
+private:
+  int64_t rowOf(const Monomial &monomial, int64_t slot) const;
 };
 
 /// The most features that are listed as monomials.

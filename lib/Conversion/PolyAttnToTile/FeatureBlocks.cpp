@@ -11,26 +11,46 @@ using namespace mlir;
 using namespace polyattn;
 
 FeatureBlocks::FeatureBlocks(const FeaturePlan &plan, std::vector<double> weights)
-    : plan(plan), weights(std::move(weights)) {
-  uniform = llvm::all_of(this->weights, [&](double w) { return w == this->weights[0]; });
+    : plan(plan), weights(std::move(weights)), partWeights(plan.partRows().size(), 1.0) {
+  uniform = llvm::all_equal(this->weights);
+  if (plan.isDirect() && (!uniform || plan.hasMixedDegrees()))
+    weighParts();
+}
+
+/// Weighs the parts of the stack, if all features of each part have the same weight.
+void FeatureBlocks::weighParts() {
+  ArrayRef<double> rest = weights;
+  if (rest.empty()) // of bare features
+    return;
+  SmallVector<double> parts;
+  for (int64_t rows : plan.partRows()) {
+    if (!llvm::all_equal(rest.take_front(rows)))
+      return;
+    parts.push_back(rest.front());
+    rest = rest.drop_front(rows);
+  }
+  partWeights = std::move(parts);
+  weights.clear();
+  uniform = true;
 }
 
 void FeatureBlocks::prepare(TileBuilder &b, VectorProgram &program) {
-  if (plan.isDirect() && plan.leaves.size() == 1) {
+  if (plan.isOneLeaf()) {
     program.full(plan.leaves[0]);
     return;
   }
   SmallVector<Value> tiles;
-  for (Value leaf : plan.leaves)
-    tiles.push_back(program.full(leaf));
-  // Products of fewer factors than the longest take a row of ones for the others.
-  if (plan.hasMixedDegrees())
-    tiles.push_back(b.constant(1, program.getColumns(), 1));
+  for (auto [part, rows] : llvm::enumerate(plan.partRows())) {
+    double weight = partWeights[part];
+    // Products of fewer factors than the longest take a row of ones for the others.
+    tiles.push_back(part < plan.leaves.size() ? b.scaled(program.full(plan.leaves[part]), weight)
+                                              : b.constant(rows, program.getColumns(), weight));
+  }
   stack = b.concat(tiles);
 }
 
 void FeatureBlocks::prepareIf(TileBuilder &b, VectorProgram &program, Value condition) {
-  if (plan.isDirect() && plan.leaves.size() == 1)
+  if (plan.isOneLeaf())
     return prepare(b, program);
   Value times = b.select(condition, b.index(1), b.index(0));
   Value zeros = b.constant(plan.stackRows + plan.hasMixedDegrees(), program.getColumns(), 0);
@@ -43,8 +63,7 @@ void FeatureBlocks::prepareIf(TileBuilder &b, VectorProgram &program, Value cond
 }
 
 bool FeatureBlocks::areRowMajor() const {
-  return plan.isDirect() && plan.leaves.size() == 1 && (uniform || !isWeighted()) &&
-         VectorProgram::isRowMajor(plan.leaves[0]);
+  return plan.isOneLeaf() && uniform && VectorProgram::isRowMajor(plan.leaves[0]);
 }
 
 LhsTile FeatureBlocks::rowMajor(TileBuilder &b, VectorProgram &program) {
@@ -54,22 +73,13 @@ LhsTile FeatureBlocks::rowMajor(TileBuilder &b, VectorProgram &program) {
   return result;
 }
 
-Value FeatureBlocks::bare(TileBuilder &b, VectorProgram &program, Value first, int64_t count) {
-  if (!stack)
-    return program.rows(plan.leaves[0], first, count);
-  return b.slice(stack, first, count);
-}
-
 Value FeatureBlocks::block(TileBuilder &b, VectorProgram &program, Value first, int64_t count) {
-  if (plan.isDirect()) {
-    Value rows = bare(b, program, first, count);
-    if (!isWeighted())
-      return rows;
-    if (uniform)
-      return b.scaled(rows, weights[0]);
-    return b.map({rows, b.slice(b.column(weights), first, count)},
-                 [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
-  }
-  return b.monomials(stack, first, count, plan.table(b),
-                     isWeighted() ? weights : std::vector<double>());
+  if (!plan.isDirect())
+    return b.monomials(stack, first, count, plan.table(b),
+                       isWeighted() ? weights : std::vector<double>());
+  Value rows = stack ? b.slice(stack, first, count) : program.rows(plan.leaves[0], first, count);
+  if (!isWeighted())
+    return rows;
+  return uniform ? b.scaled(rows, weights[0])
+                 : b.mul(rows, b.slice(b.column(weights), first, count));
 }

@@ -32,12 +32,13 @@ public:
 
 private:
   bool isWeighted() const { return !weights.empty() && !(uniform && weights[0] == 1); }
-  mlir::Value bare(TileBuilder &builder, VectorProgram &program, mlir::Value first, int64_t count);
+  void weighParts();
 
   const FeaturePlan &plan;
-  std::vector<double> weights;
-  bool uniform = true; // all weights are equal
-  mlir::Value stack;   // the leaves, one upon the other; null where features are one leaf's rows
+  std::vector<double> weights;           // of each feature
+  bool uniform = true;                   // all weights are equal
+  llvm::SmallVector<double> partWeights; // of each part of the stack, beside those of the features
+  mlir::Value stack; // the leaves, one upon the other; null where features are one leaf's rows
 };
 
 } // namespace polyattn
