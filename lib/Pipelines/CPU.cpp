@@ -57,8 +57,6 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createFuseLoops());
   passes.addPass(mlir::createCSEPass());
-  passes.addPass(createFoldTransposes());
-  passes.addPass(mlir::createCSEPass());
   passes.addPass(createSinkLoads());
   SetPrecisionOptions precision;
   precision.bf16Pairs = options.machine.has(Instructions::AVX512BF16);

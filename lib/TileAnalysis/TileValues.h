@@ -16,13 +16,6 @@ inline tile::TileType tileType(mlir::Value value) {
   return llvm::dyn_cast<tile::TileType>(value.getType());
 }
 
-/// The type of a value's transpose.
-inline tile::TileType transposedType(mlir::Value value) {
-  tile::TileType type = tileType(value);
-  return tile::TileType::get(type.getContext(), type.getColumns(), type.getRows(),
-                             type.getElementType());
-}
-
 inline bool sameShape(mlir::Value a, mlir::Value b) {
   return tileType(a).getRows() == tileType(b).getRows() &&
          tileType(a).getColumns() == tileType(b).getColumns();

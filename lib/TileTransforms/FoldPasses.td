@@ -9,43 +9,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def FoldTransposes : Pass<"tile-fold-transposes"> {
-  let summary = "element-wise functions and sums read rows of tensors, and transpose them once";
-  let description = [{
-    A transpose of element-wise functions of transposes, tensors and constants:
-
-    ```mlir
-    %t = tile.transpose %o : <32x64xf32> -> <64x32xf32>
-    %x = tile.load %q[...] {transposed} : ... -> <64x32xf32>
-    %y = tile.map %t, %x ... -> <64x32xf32>
-    %z = tile.transpose %y : <64x32xf32> -> <32x64xf32>
-    ```
-
-    becomes
-
-    ```mlir
-    %x = tile.load %q[...] : ... -> <32x64xf32>
-    %z = tile.map %o, %x ... -> <32x64xf32>
-    ```
-
-    This needs functions whose values nothing else uses. It also applies if they are cheap and the
-    tensors are read both ways anyway. A row that all rows of the functions share becomes a column.
-
-    A sum over the rows of columns of a tensor that are read for nothing else,
-
-    ```mlir
-    %x = tile.load %y[...] {transposed} : ... -> <64x32xf32>
-    %s = tile.reduce <add> <rows> %x : <64x32xf32> -> <1x32xf32>
-    ```
-
-    with element-wise functions between them, becomes a sum over the columns of rows. A function
-    that is not cheap, of both rows and columns of a tensor, is computed from the rows and
-    transposed.
-
-    Numeric contract: reassociating, the sums.
-  }];
-}
-
 def FuseWindows : Pass<"tile-fuse-windows"> {
   let summary = "loops compute windows of features that are never read as a whole";
   let description = [{

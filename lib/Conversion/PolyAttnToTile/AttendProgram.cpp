@@ -235,32 +235,33 @@ void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
   features.prepareIf(b, queries, filled);
 }
 
-BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {
+BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
+                                    const BlockSpan &span) {
   // Features of keys are those that the state adds up.
   static const FeaturePlan kNone;
   const StateProgram *state = readings.empty() ? nullptr : readings[0].state;
-  BlockVectors vectors{context.keyVectors(b, span.position, span.valid),
-                       Value(),
-                       BlockDecay(),
-                       {},
-                       state ? state->getKeys().blocks() : FeatureBlocks(kNone, {})};
+  FeatureBlocks keyFeatures = state ? state->getKeys().blocks() : FeatureBlocks(kNone, {});
+  std::vector<FeatureBlocks> queryFeatures;
+  Value values;
+  BlockDecay decay;
   if (context.isOrdered()) {
     if (!op.getLagSlope())
-      vectors.values = vectors.keys.rowMajor(op.getValue());
-    vectors.decay = gates.inBlock(b, span.position, span.valid);
+      values = keys.rowMajor(op.getValue());
+    decay = gates.inBlock(b, span.position, span.valid);
   }
   if (state && !contracted) {
     for (const StateReading &reading : readings) {
-      vectors.queryFeatures.emplace_back(reading.queries, reading.weights);
-      prepareQueryFeatures(b, queries, vectors.queryFeatures.back(), *reading.state, span);
+      queryFeatures.emplace_back(reading.queries, reading.weights);
+      prepareQueryFeatures(b, queries, queryFeatures.back(), *reading.state, span);
     }
     bool updates = readings[0].updates && state->updatesWithBlock(span);
     if (updates || (context.isOrdered() && featuresOnDiagonal()))
-      vectors.keyFeatures.prepare(b, vectors.keys);
+      keyFeatures.prepare(b, keys);
   }
   if (partsTakeTurns())
     pairs.prepare(queries);
-  return vectors;
+  // A copy, because what the attend computes in loops of its own is known only there.
+  return {keys, values, decay, std::move(queryFeatures), std::move(keyFeatures)};
 }
 
 Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockVectors &vectors,

@@ -35,8 +35,10 @@ public:
   AttendProgram(AttendOp op, const Schedule &schedule, std::vector<StateReading> readings,
                 const ProgramContext &context);
 
-  /// What all parts of a block need; called before `block`.
-  BlockVectors vectors(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span);
+  /// What all parts of a block need; called before `block`. The attends of a block share both
+  /// sides' vectors.
+  BlockVectors vectors(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
+                       const BlockSpan &span);
   /// The accumulators of one block of queries, or of the part at hand.
   Accumulators block(TileBuilder &builder, VectorProgram &queries, BlockVectors &vectors,
                      const BlockSpan &span);

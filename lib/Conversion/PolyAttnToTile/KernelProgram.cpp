@@ -304,10 +304,11 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
 
 void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
   VectorProgram queries = context.queryVectors(b, span);
+  VectorProgram keys = context.keyVectors(b, span.position, span.valid);
   std::vector<BlockVectors> vectors;
   auto form = [&](size_t count) {
     while (vectors.size() < count)
-      vectors.push_back(programs[vectors.size()].vectors(b, queries, span));
+      vectors.push_back(programs[vectors.size()].vectors(b, queries, keys, span));
   };
   auto formAll = [&] { form(programs.size()); };
   context.share->forParts(b, formAll, [&] {

@@ -52,12 +52,23 @@ Value polyattn::emit(VectorProgram &program, SquaredNormOp op) {
   return squaredNorm(program.builder(), program.full(op.getInput()));
 }
 
+/// Reduces the elements of each vector. Rows of attends, and of tensors that nothing else reads,
+/// need not become columns.
+static Value reduce(VectorProgram &program, Value vector, tile::ReduceKind kind) {
+  TileBuilder &b = program.builder();
+  bool isOfAttends = isa<KernelOp>(vector.getDefiningOp()->getParentOp());
+  if (!program.hasRows(vector) || !(isOfAttends || vector.hasOneUse()))
+    return b.reduceRows(program.full(vector), kind);
+  return b.transpose(
+      b.reduceColumns(program.rowMajor(vector), Value(), tile::Triangle::None, kind));
+}
+
 Value polyattn::emit(VectorProgram &program, MaxOp op) {
-  return program.builder().reduceRows(program.full(op.getInput()), tile::ReduceKind::Max);
+  return reduce(program, op.getInput(), tile::ReduceKind::Max);
 }
 
 Value polyattn::emit(VectorProgram &program, SumOp op) {
-  return program.builder().reduceRows(program.full(op.getInput()));
+  return reduce(program, op.getInput(), tile::ReduceKind::Add);
 }
 
 /// Marks all that are as large, and keeps the marks with no other at or before them: marks are

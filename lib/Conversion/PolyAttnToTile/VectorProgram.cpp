@@ -16,6 +16,12 @@ using namespace polyattn;
 
 static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); }
 
+/// Whether an operand is a row or a column while the function's result is a matrix: weights, and
+/// numbers of each position.
+static bool isTurnedForNothing(Value operand, Operation *function) {
+  return isa<WeightType>(operand.getType()) || widthOf(operand) < widthOf(function->getResult(0));
+}
+
 Value VectorProgram::weight(Value value) { return weights.get(*b, value, head); }
 
 //===----------------------------------------------------------------------===//
@@ -74,13 +80,25 @@ bool VectorProgram::isRowMajor(Value vector) {
   });
 }
 
+bool VectorProgram::isCheap(Value vector) {
+  if (vector.getDefiningOp<ReadOp>())
+    return true;
+  auto [known, isNew] = cheap.try_emplace(vector, false);
+  auto elements = vector.getDefiningOp<ElementwiseOpInterface>();
+  if (!isNew || !elements || cast<FeatureOpInterface>(*elements).getCost().functions > 0)
+    return known->second;
+  bool result = llvm::all_of(elements->getOperands(), [&](Value operand) {
+    return isTurnedForNothing(operand, elements) || isCheap(operand);
+  });
+  return cheap[vector] = result;
+}
+
 Value VectorProgram::full(Value vector) {
   if (Value known = memo.lookup(vector))
     return known;
-  Value result =
-      bound.contains(vector) ? b->transpose(rowMajor(vector)) : compute(vector.getDefiningOp());
-  memo[vector] = result;
-  return result;
+  Value rows = rowMajorTiles.lookup(vector);
+  Value result = rows && !isCheap(vector) ? b->transpose(rows) : compute(vector.getDefiningOp());
+  return memo[vector] = result;
 }
 
 Value VectorProgram::rows(Value vector, Value first, int64_t count) {
@@ -111,39 +129,49 @@ Value VectorProgram::project(ProjectOp op) {
                 [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
 }
 
+Value VectorProgram::inColumns(Value operand) {
+  return isa<WeightType>(operand.getType()) ? weight(operand) : full(operand);
+}
+
 Value VectorProgram::elementwise(ElementwiseOpInterface op) {
   SmallVector<Value> inputs;
   for (Value operand : op->getOperands())
-    inputs.push_back(isa<WeightType>(operand.getType()) ? weight(operand) : full(operand));
+    inputs.push_back(inColumns(operand));
   return b->map(inputs, [&](ElementBuilder &e, ValueRange in) { return emitElement(e, op, in); });
+}
+
+bool VectorProgram::hasRows(Value vector) {
+  if (rowMajorTiles.contains(vector) || isCheap(vector))
+    return true;
+  if (memo.contains(vector))
+    return false;
+  auto [known, isNew] = withRows.try_emplace(vector, false);
+  auto elements = vector.getDefiningOp<ElementwiseOpInterface>();
+  if (!isNew || !elements)
+    return known->second;
+  bool result = llvm::all_of(elements->getOperands(), [&](Value operand) {
+    return isTurnedForNothing(operand, elements) || hasRows(operand);
+  });
+  return withRows[vector] = result;
 }
 
 Value VectorProgram::rowMajor(Value vector) {
   if (Value known = rowMajorTiles.lookup(vector))
     return known;
-  if (vector.getDefiningOp<ReadOp>() || isRowMajor(vector))
-    return rowsAsStored(vector);
-  return b->transpose(full(vector));
+  Value result = hasRows(vector) ? computeRows(vector.getDefiningOp()) : b->transpose(full(vector));
+  return rowMajorTiles[vector] = result;
 }
 
-/// The tile of a row-major vector, whose inputs are all row-major. Memoized, because a chain of
-/// functions may be long.
-Value VectorProgram::rowsAsStored(Value vector) {
-  if (Value known = rowMajorTiles.lookup(vector))
-    return known;
-  Operation *op = vector.getDefiningOp();
-  Value result;
-  if (auto read = dyn_cast<ReadOp>(op)) {
-    result = load(read, /*transposed=*/false);
-  } else {
-    SmallVector<Value> inputs;
-    auto elements = cast<ElementwiseOpInterface>(op);
-    for (Value operand : op->getOperands())
-      inputs.push_back(rowsAsStored(operand));
-    result = b->map(inputs,
-                    [&](ElementBuilder &e, ValueRange in) { return emitElement(e, elements, in); });
-  }
-  return rowMajorTiles[vector] = result;
+Value VectorProgram::computeRows(Operation *op) {
+  if (auto read = dyn_cast<ReadOp>(op))
+    return load(read, /*transposed=*/false);
+  SmallVector<Value> inputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(isTurnedForNothing(operand, op) ? b->transpose(inColumns(operand))
+                                                     : rowMajor(operand));
+  return b->map(inputs, [&](ElementBuilder &e, ValueRange in) {
+    return emitElement(e, cast<ElementwiseOpInterface>(op), in);
+  });
 }
 
 LhsTile VectorProgram::lhs(Value vector) {

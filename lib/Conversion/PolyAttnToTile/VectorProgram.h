@@ -45,6 +45,12 @@ public:
   mlir::Value rows(mlir::Value vector, mlir::Value first, int64_t count);
   /// All of a vector in row-major orientation, [columns] x [width].
   mlir::Value rowMajor(mlir::Value vector);
+  /// Whether to load or compute the vector once more takes less than to transpose it: an
+  /// element-wise function of tensors without functions like exp.
+  bool isCheap(mlir::Value vector);
+  /// Whether `rowMajor` takes no transposition: the vector is an element-wise function of tensors,
+  /// bound vectors, and others whose rows are known, and is not known in columns.
+  bool hasRows(mlir::Value vector);
   /// True where `rowMajor` computes the vector from rows of tensors as they lie in memory.
   static bool isRowMajor(mlir::Value vector);
   /// All of a vector, in the orientation that it has already or that takes no transposition.
@@ -69,7 +75,8 @@ private:
   mlir::Value firstRow(bool isTable);
   mlir::Value project(ProjectOp op);
   mlir::Value elementwise(ElementwiseOpInterface op);
-  mlir::Value rowsAsStored(mlir::Value vector);
+  mlir::Value inColumns(mlir::Value operand);
+  mlir::Value computeRows(mlir::Operation *op);
 
   TileBuilder *b;
   WeightTiles &weights;
@@ -77,6 +84,7 @@ private:
   BlockRows rowRange;
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo, rowMajorTiles;
+  llvm::DenseMap<mlir::Value, bool> cheap, withRows;
   llvm::DenseSet<mlir::Value> bound;
 };
 

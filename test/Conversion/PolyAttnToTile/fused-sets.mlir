@@ -1,11 +1,12 @@
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // Gradients of queries from states after blocks are computed in the kernel of those of keys, and what both need is formed
-// once for each block: here the exponentials of either side. The kernel sweeps backwards.
+// once for each block: here the exponentials of keys. Those of queries are computed in rows for the gradient and in columns for
+// the features, which takes no transposition. The kernel sweeps backwards.
 // CHECK-LABEL: tile.kernel @one_sweep programs
 // CHECK-NOT:   tile.kernel
 // CHECK:       scf.for
-// CHECK-COUNT-2: math.exp
+// CHECK-COUNT-3: math.exp
 // CHECK-NOT:   math.exp
 // CHECK:       tile.entry @one_sweep
 // CHECK:         tile.stage @one_sweep programs
