@@ -26,6 +26,11 @@ def PolyAttn_Dialect : Dialect {
 
     A module with the attribute `polyattn.invariant` requests kernels whose result bits depend on a
     sequence alone. One program computes each head, in one order.
+
+    An attention with the attribute `polyattn.feature_parts = n` has the body of one of n programs
+    that share its features (`--polyattn-share-features`). Weights whose columns are features are
+    read with one n-th of their columns. Rows of results are the program's terms of a sum, and
+    gradients of these weights have its columns.
   }];
   let hasCanonicalizer = 1;
   let hasOperationAttrVerify = 1;

@@ -8,6 +8,7 @@
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "llvm/ADT/StringExtras.h"
 #include <charconv>
+#include <cstring>
 
 using namespace mlir;
 using namespace polyattn;
@@ -39,8 +40,7 @@ InFlightDiagnostic shortform::errorAt(AsmParser &parser, SMLoc loc) {
 char shortform::nextCharacter(AsmParser &parser) { return *ahead(parser); }
 
 bool shortform::isNext(AsmParser &parser, StringRef characters) {
-  const char *text = ahead(parser);
-  return llvm::all_of(characters, [&](char c) { return *text && *text++ == c; });
+  return std::strncmp(ahead(parser), characters.data(), characters.size()) == 0;
 }
 
 bool shortform::isNextWord(AsmParser &parser, StringRef word) {
