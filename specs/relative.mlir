@@ -1,6 +1,6 @@
 // Scores that depend on the distance of two positions: `relative` is a number c(i - j) of a table.
-// `tensor` multiplies it, `concat` adds it, powers raise it. Such scores have no features, so that all
-// pairs are computed which the table does not make zero (`beyond = zero`).
+// `tensor` multiplies it, `concat` adds it, powers raise it. Such scores have no features. Pairs beyond
+// a table are zero (`beyond = zero`), or have its last number as a factor, and so features.
 //
 // Kernelized attention with relative positions (Luo et al. 2021, "Stable, Fast and Accurate:
 // Kernelized Attention with Relative Positional Encoding"): each pair of positive random

@@ -342,7 +342,8 @@ void BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, bool isLoca
                                           relative.getLogAttr(), relative.getTwoSidedAttr());
     Value query = times(slope.slopeQuery, rows, slope.factor);
     Value key = times(slope.slopeKey, columns, 1), localQuery, localKey;
-    if (attend.getLocalQuery()) { // pairs of the other kind have the score 0
+    bool isWindow = isLocal && attend.getSliding(); // which leaves the other pairs out
+    if (attend.getLocalQuery() && !isWindow) {      // pairs of the other kind have the score 0
       localQuery = localKey = gradients.create<ConstantOp>(APFloat(0.0), /*width=*/1);
       if (isLocal) {
         std::swap(query, localQuery);
@@ -358,8 +359,9 @@ void BackwardEntry::addLags(AttendOp attend, const Weighting &pairs, bool isLoca
         localQuery ? attend.getBlockAttr() : IntegerAttr(),
         /*signed_scores=*/UnitAttr(), /*initial_transposed=*/UnitAttr(),
         /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(), attend.getWindowAttr(),
-        attend.getSlidingAttr(), attend.getPrecisionAttr());
+        /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr(),
+        isWindow ? attend.getBlockAttr() : attend.getWindowAttr(),
+        localQuery ? attend.getSlidingAttr() : UnitAttr(), attend.getPrecisionAttr());
     gradients.addToWeight(relative.getTable(), byLag.getOutput());
   }
 }

@@ -102,12 +102,15 @@ private:
   CutAttr chooseCut(KernelOp op) {
     KernelFacts kernel(op, op.getBody());
     bool isWhole = isInvariant(getOperation());
-    int64_t splits = cutHeads && !isWhole ? kernel.mostSplits() : 1;
+    // The body of one of several programs is cut already.
+    int64_t shares = featurePartsOf(kernel.attention);
+    bool mayBeCut = !isWhole && shares == 1;
+    int64_t splits = cutHeads && mayBeCut ? kernel.mostSplits() : 1;
     // Parts of the features do no work twice; segments are for what has too few features.
-    bool hasSegments = splits == 1 && cutPositions && !isWhole && kernel.canCutPositions();
+    bool hasSegments = splits == 1 && cutPositions && mayBeCut && kernel.canCutPositions();
     // What a launch cuts by features is not there for a cluster to share.
     int64_t cluster = splits > 1 ? 1 : chooseClusterSize(kernel, clusterSize, sharedBytes);
-    if (int64_t shares = featurePartsOf(kernel.attention); shares > 1)
+    if (shares > 1)
       cluster = shares;
     int64_t parts = 0;
     if (kernel.sumsWeights)

@@ -68,6 +68,29 @@ def test_rows_and_gradients(rng, mask, beyond, distances, length):
     check_rows_and_gradients(o, rows, found, expected)
 
 
+@pytest.mark.parametrize("of_near", [True, False])
+def test_a_table_beside_a_window_that_slides(rng, of_near):
+    """The pairs of a window, or those beyond it, have scores by distance; so has the gradient of the table."""
+
+    def body(q, k, v, table):
+        c, x, y = b.relative(table, beyond="last", log=True), b.elu_plus_one(q), b.elu_plus_one(k)
+        pairs = [(b.tensor(c, x), b.tensor(c, y)), (x, y)]
+        near, far = pairs if of_near else pairs[::-1]
+        return b.attend(*far, v, normalizer=b.by_sum(1e-3), local=near, block=24, sliding=True)
+
+    arguments = {"q": b.Sequence[8], "k": b.Sequence[8], "v": b.Sequence[5], "table": b.HeadWeight[9]}
+    spec = b.attention(body, arguments=arguments)
+    given = tensors(rng, (2, 130, 3, 8), (2, 130, 3, 8), (2, 130, 3, 5), (3, 9))
+    found = [x.clone().requires_grad_() for x in given]
+    expected = [x.double().requires_grad_() for x in given]
+    q, k, v, table = expected
+    plain = by_elu(q, k)
+    scored = lag_scores(table.exp(), 130, 130, beyond="last") * plain
+    is_near = torch.arange(130)[:, None] - torch.arange(130) < 24
+    rows = attention(torch.where(is_near, scored if of_near else plain, plain if of_near else scored), v, True, 1e-3)
+    check_rows_and_gradients(pt.load(spec)(*found), rows, found, expected)
+
+
 def test_a_table_of_all_heads_and_grouped_heads(rng):
     """One table for all heads, distances on both sides, and keys of fewer heads."""
     spec = library.relative(8, feature_map="squares", distances=20, mask="full", two_sided=False, per_head=False)

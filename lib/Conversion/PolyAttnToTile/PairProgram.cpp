@@ -378,7 +378,8 @@ void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpa
 /// vectors has the score 0 there. Their pairs would take the square of the length.
 static bool isZeroBeyondBlock(AttendOp op) {
   auto query = op.getQuery().getDefiningOp<ConstantOp>();
-  return op.getLagSlope() && op.getLocalQuery() && query && query.getValue().isZero();
+  return op.getLagSlope() && op.getLocalQuery() && !op.getSliding() && query &&
+         query.getValue().isZero();
 }
 
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
