@@ -39,6 +39,9 @@ static LogicalResult checkAttend(AttendOp attend) {
     return attend.emitOpError(kFails) << reason;
   if (attend.hasDecayOfFeatures())
     return attend.emitOpError(kFails) << "its decay is one of each feature";
+  if (attend.getSliding())
+    return attend.emitOpError(kFails) << "its local window slides, so that queries of a segment "
+                                         "see keys of the one before";
   int64_t width = attend.getKey().getType().getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError(kFails) << "one of " << width << " features is too large to hold";

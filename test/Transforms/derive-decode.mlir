@@ -89,6 +89,15 @@ polyattn.attention @lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>) -> (o: t
 
 // -----
 
+polyattn.attention @sliding(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{does not decode yet: its local window slides}}
+  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 8, sliding} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @row_max(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %e = exp %a : [4]

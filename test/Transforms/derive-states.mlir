@@ -94,6 +94,15 @@ polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32
 
 // -----
 
+polyattn.attention @sliding(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{has no states that segments compose by: its local window slides, so that queries of a segment see keys of the one before}}
+  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 8, sliding} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @decay_of_features(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{has no states that segments compose by: its decay is one of each feature}}
