@@ -36,6 +36,7 @@ class Attend:
         self.mask, self.normalizer, self.options = kind[1], kind[2], attributes_of(kind[3])
         self.is_interleaved = given.get("grouping") == "interleaved"
         self.block: int | None = given.get("block")
+        self.slides = "sliding" in given
         self.window: int | None = given.get("window")
         self.score_scale: float = given.get("score_scale", 1.0)
         self.factors: list[float] | None = given.get("decay_factors")
@@ -226,6 +227,8 @@ class Eager:
         if one.local:
             assert attend.block
             is_near = rows[:, None] // attend.block == columns // attend.block
+            if attend.slides:
+                is_near = (rows[:, None] - columns).abs() < attend.block
             scores = torch.where(is_near, one.local[0].scores(one.local[1]), scores)
         scores = scores * attend.score_scale
         if decay is not None and not one.features_decay:
@@ -252,6 +255,8 @@ class Eager:
             raise NoForm("a softmax has no states here")
         if attend.window is not None:
             raise NoForm("a window has no states here")
+        if attend.slides:
+            raise NoForm("a local window that slides has no states here")
         if attend.block is not None and attend.block != has_local:
             raise NoForm(f"exact blocks of {attend.block} positions")
 
