@@ -420,12 +420,15 @@ static int64_t featureBlockOfFragments(const AttentionShape &shape,
   return shape.isBF16 ? 128 : 64;
 }
 
-/// The length of blocks that cut a local kernel's block without a remainder, if there is one. Those
-/// of a window that slides need not: the pairs on its edges have both scores.
+int64_t polyattn::blockOfSlidingWindow(int64_t positions) {
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(positions), 16, 64);
+}
+
+/// The length of blocks that cut a local kernel's block without a remainder, if there is one.
 static int64_t blockFor(const AttentionShape &shape) {
   int64_t localBlock = shape.localBlock;
   if (shape.slides)
-    return std::clamp<int64_t>(llvm::PowerOf2Ceil(localBlock), 16, 64);
+    return blockOfSlidingWindow(localBlock);
   if (localBlock <= 64)
     return localBlock ? localBlock : 64;
   for (int64_t block = 64; block >= 16; --block)

@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "mlir/IR/Builders.h"
+#include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -17,7 +18,8 @@ namespace polyattn {
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
 
-/// A vector whose score is that of `table` times the score of the product of `others`.
+namespace {
+/// A vector with a score that is the number of `table` times the score of the product of `others`.
 struct TableFactor {
   RelativeOp table;
   SmallVector<Value> others;
@@ -41,6 +43,7 @@ struct TableFactor {
     return found.table ? std::optional(found) : std::nullopt;
   }
 };
+} // namespace
 
 /// Whether the pairs of an attend may be cut into near and far ones: it has nothing yet that says
 /// which pairs there are, or what is known of calls before.
@@ -60,8 +63,7 @@ static bool mayBeCut(AttendOp attend) {
 /// on the window's edges, which take both scores.
 static int64_t nearPositions(const LagTable &lags) {
   int64_t shortest = std::max<int64_t>(lags.count - 1, 1);
-  int64_t unit = std::clamp<int64_t>(llvm::PowerOf2Ceil(shortest), 16, 64);
-  return llvm::alignTo(shortest, unit);
+  return llvm::alignTo(shortest, blockOfSlidingWindow(shortest));
 }
 
 namespace {
@@ -106,8 +108,8 @@ private:
     return lags.isLog ? ExpOp::create(builder, loc, last).getResult() : last;
   }
 
-  /// The product of some vectors and a number, both of which may lack. Each side has a factor for
-  /// the number, so that the structures stay equal.
+  /// The product of `factors`, of which there may be none, and of `number`, 1 if null. Both sides
+  /// have a factor for the number, so their structures stay equal.
   static Value product(OpBuilder &builder, Location loc, ArrayRef<Value> factors, Value number) {
     Value one = number ? number : ConstantOp::create(builder, loc, APFloat(1.0), /*width=*/1);
     if (factors.empty())

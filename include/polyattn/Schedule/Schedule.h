@@ -83,6 +83,10 @@ struct Schedule {
   mlir::DenseI64ArrayAttr shortBlocksAttribute(mlir::MLIRContext *context) const;
 };
 
+/// The positions of a block beside a local window of so many that slides. They need not divide the
+/// window: pairs on its edges have both scores.
+int64_t blockOfSlidingWindow(int64_t positions);
+
 /// What the choice weighs: multiply-adds, the only place that says what they are. Forming the
 /// vectors costs the same in every form and is left out. (Cost.h counts something else: the
 /// operations that the algorithm needs, for rates.)

@@ -50,7 +50,8 @@ static bool usesState(AttendOp attend, const Schedule &schedule) {
 
 /// The states of the attends that have one in this form, each once, and what the attends read of
 /// them. The last reader of a state updates it in the loop that reads it, where it reads all of it
-/// as it is; the keys of others come in once all have read them.
+/// as it is; the keys of others come in once all have read them. So do the keys that leave a local
+/// window that slides: they are not those of the block.
 void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
   auto reads = [&](size_t i, StateUpdateInterface op) {
     return usesState(info.attends[i], schedules[i]) &&
@@ -74,8 +75,8 @@ void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
       SmallVector<StateTerm> terms = termsOf(pairs ? pairs : Value(AttendOp(attend).getState()));
       for (const StateTerm &term : terms) {
         StateProgram *state = &stateOf(term.state);
-        bool updates =
-            term.isWhole() && (pairs || terms.size() == 1) && lastReaderOf(term.state) == i;
+        bool updates = term.isWhole() && (pairs || terms.size() == 1) && !state->slides() &&
+                       lastReaderOf(term.state) == i;
         if (updates)
           llvm::erase(updatedAfterReads, state);
         readings.push_back({state, term, updates});
@@ -320,9 +321,6 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
     for (StateProgram *state : updatedAfterReads)
       if (state->updatesWithBlock(span))
         state->add(b, span, state->positionsToAdd(b, span));
-    for (StateProgram &state : states)
-      if (state.slides() && !span.onlyReads)
-        state.add(b, span, state.positionsToAdd(b, span));
     storeProducts(b, accumulators, span);
     auto results = [&] { storeResults(b, accumulators, queries, span); };
     auto part = [&] { PartSums(info, context).store(b, accumulators, span); };

@@ -129,8 +129,8 @@ std::optional<int64_t> PairProgram::windowLength() {
 }
 
 /// `scores` where a pair is inside of the window, and elsewhere the tile `others`, or `otherwise`
-/// where that is null. Where rows see one side,
-/// their positions move by the window: f32 has numbers near its edge exactly, however long it is.
+/// where that is null. Where rows see one side, their positions move by the window: f32 has numbers
+/// near its edge exactly, however long it is.
 Value PairProgram::inWindow(TileBuilder &b, Value scores, const BlockPair &blockPair,
                             double otherwise, Value others) {
   Diagonals pair(*this, b, blockPair.queries, blockPair.keys);

@@ -50,7 +50,7 @@ public:
   bool updatesAfterRun() const;
   /// Whether a block's keys come into the state with the block.
   bool updatesWithBlock(const BlockSpan &span) const {
-    return context.isOrdered() && !updatesAfterRun() && !slides() && !span.onlyReads;
+    return context.isOrdered() && !updatesAfterRun() && !span.onlyReads;
   }
   /// Whether keys come into the state so far behind the rows that no window of these has them.
   bool slides() const { return op.getSliding(); }
