@@ -11,6 +11,9 @@
 
 namespace polyattn::tile {
 
+/// The tensor that an op writes, or null.
+mlir::Value writtenTensor(mlir::Operation *op);
+
 /// True for an input of its kernel's entry.
 bool isInput(mlir::Value memref);
 

@@ -89,6 +89,19 @@ static LogicalResult verifyMoment(ReadOp read) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+Value polyattn::tile::writtenTensor(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getMemref();
+  if (auto recur = dyn_cast<RecurOp>(op))
+    return recur.getKey() ? recur.getMemref() : Value();
+  if (auto roots = dyn_cast<FourierRootsOp>(op))
+    return roots.getRoots();
+  if (auto transform = dyn_cast<FourierOp>(op))
+    return transform.getMemref();
+  auto product = dyn_cast<MultiplySpectraOp>(op);
+  return product ? product.getY() : Value();
+}
+
 bool polyattn::tile::isInput(Value memref) {
   auto argument = dyn_cast<BlockArgument>(memref);
   auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
@@ -96,8 +109,8 @@ bool polyattn::tile::isInput(Value memref) {
 }
 
 bool polyattn::tile::isOnlyRead(Value memref) {
-  return isInput(memref) || llvm::none_of(memref.getUsers(), [](Operation *user) {
-           return isa<StoreOp, RecurOp>(user);
+  return isInput(memref) || llvm::none_of(memref.getUsers(), [&](Operation *user) {
+           return writtenTensor(user) == memref;
          });
 }
 
@@ -155,10 +168,8 @@ LogicalResult KernelOp::verifyRegions() {
   if (getCluster() && (cluster < 2 || cluster > 8 || !llvm::isPowerOf2_64(cluster)))
     return emitOpError("a cluster has 2, 4 or 8 programs, not ") << cluster;
   WalkResult ops = walk([&](Operation *op) -> WalkResult {
-    if (auto store = dyn_cast<StoreOp>(op); store && isInput(store.getMemref()))
-      return op->emitOpError("stores to an input");
-    if (auto recur = dyn_cast<RecurOp>(op); recur && recur.getKey() && isInput(recur.getMemref()))
-      return op->emitOpError("updates an input");
+    if (Value written = writtenTensor(op); written && isInput(written))
+      return op->emitOpError(isa<StoreOp>(op) ? "stores to an input" : "updates an input");
     if (isa<ClusterRankOp, ClusterSumOp>(op) && !getCluster())
       return op->emitOpError("belongs into a kernel with `cluster`");
     if (auto id = dyn_cast<ProgramIdOp>(op); id && id.getAxis() >= getPrograms().size())

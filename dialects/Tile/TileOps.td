@@ -13,5 +13,6 @@ include "dialects/Tile/LaunchOps.td"
 include "dialects/Tile/KernelOps.td"
 include "dialects/Tile/MemoryOps.td"
 include "dialects/Tile/ValueOps.td"
+include "dialects/Tile/FourierOps.td"
 
 #endif // TILE_OPS

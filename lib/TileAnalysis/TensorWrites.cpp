@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorWrites.h"
-#include "dialects/Tile/Tile.h"
+#include "dialects/Tile/Inputs.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -20,18 +20,11 @@ static bool canBeOne(MemRefType a, MemRefType b) {
          llvm::all_of_zip(a.getShape(), b.getShape(), canBeEqual);
 }
 
-static Value writtenBy(Operation *op) {
-  if (auto store = dyn_cast<tile::StoreOp>(op))
-    return store.getMemref();
-  auto recur = dyn_cast<tile::RecurOp>(op);
-  return recur && recur.getKey() ? recur.getMemref() : Value();
-}
-
 bool polyattn::mayWrite(Operation *op, Value tensor) {
   auto type = cast<MemRefType>(tensor.getType());
   return op
       ->walk([&](Operation *inner) {
-        Value written = writtenBy(inner);
+        Value written = tile::writtenTensor(inner);
         return WalkResult(failure(written && canBeOne(cast<MemRefType>(written.getType()), type)));
       })
       .wasInterrupted();

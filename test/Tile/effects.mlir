@@ -73,3 +73,29 @@ tile.kernel @results attributes {arg_names = ["o"], num_inputs = 0} {
   %y = tile.load %o[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<8x4xf32> -> !tile.tile<4x4xf32>
   tile.store %y, %o[%c4, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<4x4xf32>, memref<8x4xf32>
 }
+
+// So they see what transforms leave there, whose results nothing else uses.
+// CHECK-LABEL: tile.kernel @spectra
+// CHECK: fourier_roots
+// CHECK: load %x
+// CHECK: fourier %x
+// CHECK: load %x
+// CHECK: multiply_spectra
+// CHECK: load %x
+// CHECK-NOT: power_of_two
+tile.kernel @spectra attributes {arg_names = ["r", "x", "o"], num_inputs = 0} {
+^bb0(%r: memref<8x2xf32>, %x: memref<8x8xf32>, %o: memref<24x8xf32>):
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %unused = tile.power_of_two %c8 : index
+  tile.fourier_roots %r rows %c8 : memref<8x2xf32>
+  %a = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<8x8xf32> -> !tile.tile<8x8xf32>
+  tile.fourier %x[] rows %c8 roots %r : memref<8x8xf32>, memref<8x2xf32>
+  %b = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<8x8xf32> -> !tile.tile<8x8xf32>
+  tile.multiply_spectra %x[], %x[] to %x[] rows %c8 : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+  %c = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<8x8xf32> -> !tile.tile<8x8xf32>
+  tile.store %a, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x8xf32>, memref<24x8xf32>
+  tile.store %b, %o[%c8, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x8xf32>, memref<24x8xf32>
+  tile.store %c, %o[%c16, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x8xf32>, memref<24x8xf32>
+}

@@ -112,6 +112,26 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   tile.store %y, %o[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3} : !tile.tile<4x8xf32>, memref<?x?x?x8xf32>
 }
 
+// CHECK: tile.kernel @spectra
+tile.kernel @spectra programs [dim(0, 0)] attributes {arg_names = ["x", "z", "r", "v"], num_inputs = 0} {
+^bb0(%x: memref<?x?x32xf32>, %z: memref<?x32xf32>, %r: memref<?x2xf32>, %v: memref<2x?x?x32xf32>):
+  %batch = tile.program_id 0 : index
+  // CHECK: %[[N:.*]] = power_of_two %batch : index
+  %n = tile.power_of_two %batch : index
+  // CHECK: fourier_roots %r rows %[[N]] : memref<?x2xf32>
+  tile.fourier_roots %r rows %n : memref<?x2xf32>
+  // CHECK: fourier %x[%batch] rows %[[N]] roots %r {half} : memref<?x?x32xf32>, memref<?x2xf32>
+  tile.fourier %x[%batch] rows %n roots %r {half} : memref<?x?x32xf32>, memref<?x2xf32>
+  // CHECK: fourier %z[] rows %[[N]] roots %r : memref<?x32xf32>, memref<?x2xf32>
+  tile.fourier %z[] rows %n roots %r : memref<?x32xf32>, memref<?x2xf32>
+  // CHECK: multiply_spectra %x[%batch], %z[] to %x[%batch] rows %[[N]] : memref<?x?x32xf32>, memref<?x32xf32>, memref<?x?x32xf32>
+  tile.multiply_spectra %x[%batch], %z[] to %x[%batch] rows %n : memref<?x?x32xf32>, memref<?x32xf32>, memref<?x?x32xf32>
+  // CHECK: multiply_spectra %x[%batch], %z[] to %v[%batch, %batch] rows %[[N]] {accumulate, conjugate} : memref<?x?x32xf32>, memref<?x32xf32>, memref<2x?x?x32xf32>
+  tile.multiply_spectra %x[%batch], %z[] to %v[%batch, %batch] rows %n {accumulate, conjugate} : memref<?x?x32xf32>, memref<?x32xf32>, memref<2x?x?x32xf32>
+  // CHECK: fourier %v[%batch, %batch] rows %[[N]] roots %r {half, inverse} : memref<2x?x?x32xf32>, memref<?x2xf32>
+  tile.fourier %v[%batch, %batch] rows %n roots %r {half, inverse} : memref<2x?x?x32xf32>, memref<?x2xf32>
+}
+
 // CHECK: tile.kernel @cluster programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["o"], cluster = 2 : i64, num_inputs = 0 : i64}
 tile.kernel @cluster programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["o"], num_inputs = 0, cluster = 2} {
 ^bb0(%o: memref<?x?x?x8xf32>):

@@ -78,7 +78,8 @@ LogicalResult Machine::runOp(Operation *op) {
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp,
             tile::MonomialsOp, tile::ContractOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp,
             tile::TransposeOp, tile::PackOp, tile::ToeplitzOp, tile::DiagonalSumsOp, memref::DimOp,
-            memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
+            memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp, tile::PowerOfTwoOp,
+            tile::FourierRootsOp, tile::FourierOp, tile::MultiplySpectraOp>(
           [&](auto op) { return run(*this, op); })
       .Default(
           [&](Operation *op) { return runIndex(*this, op) ? success() : runScalar(*this, op); });

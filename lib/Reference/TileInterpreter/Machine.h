@@ -139,6 +139,12 @@ mlir::LogicalResult run(Machine &machine, tile::TransposeOp op);
 mlir::LogicalResult run(Machine &machine, tile::ToeplitzOp op);
 mlir::LogicalResult run(Machine &machine, tile::DiagonalSumsOp op);
 
+// Fourier.cpp
+mlir::LogicalResult run(Machine &machine, tile::PowerOfTwoOp op);
+mlir::LogicalResult run(Machine &machine, tile::FourierRootsOp op);
+mlir::LogicalResult run(Machine &machine, tile::FourierOp op);
+mlir::LogicalResult run(Machine &machine, tile::MultiplySpectraOp op);
+
 // Elements.cpp
 mlir::LogicalResult run(Machine &machine, tile::MapOp op);
 /// An arithmetic op on numbers, outside a map.
