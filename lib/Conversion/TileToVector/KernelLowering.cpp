@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "dialects/Tile/Inputs.h"
 #include "lib/Conversion/ProgramIds.h"
 #include "mlir/IR/Matchers.h"
 #include "polyattn/Target/CPU.h"
@@ -151,6 +152,8 @@ void KernelLowering::bindProgram(Value program) {
 bool KernelLowering::isHoistable(Operation &op) {
   if (!isa<LoadOp, ConstantOp, ConstantColumnOp, DotOp, MapOp, SliceOp, TransposeOp, SelectRowsOp,
            ConcatOp, PackOp>(op))
+    return false;
+  if (auto load = dyn_cast<LoadOp>(op); load && !isOnlyRead(load.getMemref()))
     return false;
   auto known = [&](Value operand) {
     if (operand.getType().isIndex())

@@ -79,6 +79,9 @@ private:
   TileMemory constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);
   TileMemory weightTable(llvm::ArrayRef<double> weights, mlir::Type element);
   Offset scalar(mlir::Value index) { return e.toOffset(mapping.lookupOrDefault(index)); }
+  llvm::SmallVector<Offset> scalars(mlir::ValueRange indices) {
+    return llvm::map_to_vector(indices, [&](mlir::Value index) { return scalar(index); });
+  }
 
   // Views.cpp
   Offset address(const TileMemory &storage, Offset row, Offset column) {
@@ -172,6 +175,12 @@ private:
 
   // Recur.cpp
   mlir::LogicalResult lowerRecur(tile::RecurOp recur);
+
+  // Fourier.cpp
+  void lowerPowerOfTwo(tile::PowerOfTwoOp op);
+  mlir::LogicalResult lowerFourierRoots(tile::FourierRootsOp op);
+  mlir::LogicalResult lowerFourier(tile::FourierOp op);
+  mlir::LogicalResult lowerMultiplySpectra(tile::MultiplySpectraOp op);
 
   // Contract.cpp
   /// Where a contraction finds its operands, and which row of the table comes first.

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "Pieces.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -21,11 +22,6 @@ using namespace polyattn::tile;
 static constexpr int64_t kMostPieces = 64;
 
 namespace {
-
-/// A vector of a row: columns from `column` on of those of the walk.
-struct Piece {
-  int64_t column, lanes;
-};
 
 /// Columns of the rows, row by row. Memory is read in one run where these are all columns: with
 /// rows in two parts a state of 256 columns that lies in memory took twice as long.
@@ -151,15 +147,6 @@ void RowWalk::run(int64_t count, Offset column) const {
       sum = arith::AddFOp::create(e, sum, sums[i * inRegisters + p]);
     store(sum, column, piece);
   }
-}
-
-/// Columns as whole vectors, and the rest in powers of two: nothing outside the rows is touched.
-static SmallVector<Piece> piecesOf(int64_t columns, int64_t width) {
-  SmallVector<Piece> pieces;
-  for (int64_t column = 0, lanes = width; column < columns; lanes /= 2)
-    for (; columns - column >= lanes; column += lanes)
-      pieces.push_back({column, lanes});
-  return pieces;
 }
 
 LogicalResult KernelLowering::lowerRecur(RecurOp recur) {
