@@ -33,7 +33,7 @@ static void collectArithmetic(Operation *op, llvm::SetVector<Operation *> &arith
 
 /// Whether an op takes its time where it stands: computes a tile, or writes memory.
 bool EarlyCopies::isWork(Operation &op) const {
-  if (isa<scf::ForOp, scf::IfOp, AccumulateOp, WriteOp, StoreOp, RecurOp>(op))
+  if (isa<scf::ForOp, scf::IfOp, AccumulateOp, WriteOp, RecurOp>(op) || writtenTensor(&op))
     return true;
   return !isa<LoadOp>(op) && llvm::any_of(op.getResults(), [&](Value result) {
     return tileType(result) && residency.of(result) != Residency::Deferred;

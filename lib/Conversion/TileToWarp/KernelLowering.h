@@ -395,6 +395,12 @@ private:
   struct StateWalk;
   void lowerRecur(tile::RecurOp recur);
 
+  //===--- Transforms of tensors' columns (Fourier.cpp) ---------------------===//
+  void lowerPowerOfTwo(tile::PowerOfTwoOp op);
+  void lowerFourierRoots(tile::FourierRootsOp op);
+  void lowerFourier(tile::FourierOp op);
+  void lowerMultiplySpectra(tile::MultiplySpectraOp op);
+
   //===--- Running sums (CumulativeSum.cpp) ---------------------------------===//
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
 

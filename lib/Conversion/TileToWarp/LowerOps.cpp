@@ -127,7 +127,9 @@ void KernelLowering::recordWrite(const TileMemory &storage, const ThreadElements
 }
 
 void KernelLowering::recordTensor(Value memref, bool isWrite) {
-  auto reads = [](Operation *user) { return isa<LoadOp, RecurOp>(user); };
+  auto reads = [](Operation *user) {
+    return isa<LoadOp, RecurOp, FourierOp, MultiplySpectraOp>(user);
+  };
   if (!isInput(memref) && llvm::any_of(memref.getUsers(), reads))
     barriers.accessTensor(cast<BlockArgument>(memref).getArgNumber(), isWrite);
 }
@@ -208,6 +210,10 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](StoreOp store) { return lowerStore(store), success(); })
+      .Case([&](PowerOfTwoOp op) { return lowerPowerOfTwo(op), success(); })
+      .Case([&](FourierRootsOp op) { return lowerFourierRoots(op), success(); })
+      .Case([&](FourierOp op) { return lowerFourier(op), success(); })
+      .Case([&](MultiplySpectraOp op) { return lowerMultiplySpectra(op), success(); })
       .Case([&](ClusterRankOp rank) {
         mapping.map(rank.getRank(),
                     arith::IndexCastOp::create(e, e.getIndexType(), clusterRank).getResult());

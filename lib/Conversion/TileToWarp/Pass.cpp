@@ -86,9 +86,15 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   };
 
   /// Four warps, one for each sub-core, have the longest rows and columns of fragments. Eight where
-  /// the values that a loop carries would leave four too few registers for products.
+  /// the values that a loop carries would leave four too few registers for products, and where
+  /// threads wait for the memory of transforms: more of them have more of it on its way.
   static int64_t warpsByRegisters(tile::KernelOp kernel) {
     int64_t most = 0;
+    WalkResult transforms = kernel.walk([](Operation *op) {
+      return WalkResult(failure(isa<tile::FourierOp, tile::MultiplySpectraOp>(op)));
+    });
+    if (transforms.wasInterrupted())
+      return kManyWarps;
     kernel.walk([&](scf::ForOp loop) {
       int64_t carried = 0;
       for (Value argument : loop.getRegionIterArgs())

@@ -8,6 +8,7 @@
 #include "ResidencyAnalysis.h"
 #include "FeatureRuns.h"
 #include "Layout.h"
+#include "dialects/Tile/Inputs.h"
 #include "lib/TileAnalysis/Deferral.h"
 #include "polyattn/Target/GPUDescription.h"
 
@@ -91,7 +92,7 @@ WarpLayout ResidencyAnalysis::layoutOf(int64_t rows, int64_t columns, int64_t lh
 }
 
 bool polyattn::tile_to_warp::isWeight(LoadOp load) {
-  return isa<KernelOp>(load->getParentOp()) && !load.getValid();
+  return isa<KernelOp>(load->getParentOp()) && !load.getValid() && isOnlyRead(load.getMemref());
 }
 
 /// Weights stay in memory as far as they fit, in program order.
@@ -160,6 +161,24 @@ bool ResidencyAnalysis::keepsElementType(LoadOp load) const {
          cast<MemRefType>(load.getMemref().getType()).getElementType();
 }
 
+/// Whether the elements of a load are written before the last op that may load them where it
+/// computes with them. Which values move to their users is not decided yet: those with one.
+static bool isWrittenBeforeUse(LoadOp load) {
+  Value memref = load.getMemref();
+  if (isOnlyRead(memref))
+    return false;
+  Operation *last =
+      polyattn::lastUse(load.getResult(), [](Value value) { return value.hasOneUse(); });
+  for (Operation *op = load->getNextNode(); op != last; op = op->getNextNode()) {
+    auto writes = [&](Operation *inner) {
+      return WalkResult(failure(writtenTensor(inner) == memref));
+    };
+    if (op->walk(writes).wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
 Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   if (uncachedWeights.contains(load))
     return Residency::Deferred;
@@ -172,7 +191,7 @@ Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();
   bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
-                  accepts(use, value);
+                  accepts(use, value) && !isWrittenBeforeUse(load);
   return deferred ? Residency::Deferred : Residency::Memory;
 }
 
