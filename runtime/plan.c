@@ -53,11 +53,75 @@ typedef struct stage_work {
   int64_t num_pointers, num_turns;
   char *scratch; /* of each program and turn, or NULL for the threads' own */
   int64_t scratch_bytes;
+  const execution *all; /* where threads have workspaces of their own, behind their scratch */
+  const polyattn_rt_stage_rule *stage;
 } stage_work;
+
+static int is_of_programs(const execution *all, int64_t workspace) {
+  return all->kernel->plan.workspaces[workspace].fill == POLYATTN_RT_FILL_PROGRAM;
+}
+
+/* The bytes of the part that a program has of a workspace, or -1 where they overflow. */
+static int64_t part_bytes(const execution *all, int64_t workspace) {
+  polyattn_rt_workspace_rule rule = all->kernel->plan.workspaces[workspace];
+  memmove(rule.sizes, rule.sizes + rule.rank - 2, 2 * sizeof rule.sizes[0]);
+  rule.rank = 2;
+  return polyattn_rt_workspace_bytes(&rule, &all->launch);
+}
+
+/* The scratch of a thread: the kernel's, and behind it the pointers to all tensors and the parts of
+ * workspaces that programs have, each with its description. -1 where it overflows. */
+static int64_t thread_bytes(const execution *all, const polyattn_rt_stage_rule *stage) {
+  int64_t bytes = polyattn_rt_round_up(stage->scratch_bytes), parts = 0;
+  for (int64_t i = 0; i < stage->num_workspaces; ++i) {
+    int64_t part =
+        is_of_programs(all, stage->workspaces[i]) ? part_bytes(all, stage->workspaces[i]) : 0;
+    if (!is_of_programs(all, stage->workspaces[i]))
+      continue;
+    ++parts;
+    if (part < 0 || __builtin_add_overflow(bytes, polyattn_rt_round_up(part), &bytes))
+      return -1;
+  }
+  int64_t tensors = all->kernel->num_tensors + stage->num_workspaces;
+  int64_t described = polyattn_rt_round_up(tensors * (int64_t)sizeof(void *)) +
+                      parts * polyattn_rt_round_up((int64_t)sizeof(polyattn_rt_memref));
+  return parts == 0 ? stage->scratch_bytes
+                    : (__builtin_add_overflow(bytes, described, &bytes) ? -1 : bytes);
+}
+
+/* The pointers to all tensors, for programs of the thread whose scratch this is. All programs find
+ * their part of a workspace in one place: strides of the dimensions that count them are 0. */
+static void **thread_pointers(const stage_work *work, char *scratch) {
+  const execution *all = work->all;
+  const polyattn_rt_stage_rule *stage = work->stage;
+  int64_t tensors = all->kernel->num_tensors, count = tensors + stage->num_workspaces;
+  char *next = scratch + polyattn_rt_round_up(stage->scratch_bytes);
+  void **pointers = (void **)next;
+  memcpy(pointers, work->pointers, (size_t)count * sizeof(void *));
+  next += polyattn_rt_round_up(count * (int64_t)sizeof(void *));
+  for (int64_t i = 0; i < stage->num_workspaces; ++i) {
+    int64_t number = stage->workspaces[i], rank = all->kernel->plan.workspaces[number].rank;
+    if (!is_of_programs(all, number))
+      continue;
+    polyattn_rt_memref *memref = (polyattn_rt_memref *)next;
+    *memref = *(const polyattn_rt_memref *)work->pointers[tensors + i];
+    next += polyattn_rt_round_up((int64_t)sizeof *memref);
+    memref->allocated = memref->aligned = next;
+    for (int64_t d = 0; d < rank - 2; ++d)
+      memref->dimensions[rank + d] = 0;
+    next += polyattn_rt_round_up(part_bytes(all, number));
+    pointers[tensors + i] = memref;
+  }
+  return pointers;
+}
 
 POLYATTN_CALLS_GENERATED_CODE
 static void run_range(void *context, int64_t begin, int64_t end, void *scratch) {
   const stage_work *work = context;
+  if (work->all) {
+    work->function(thread_pointers(work, scratch), begin, end, scratch);
+    return;
+  }
   if (work->num_turns == 1 && !work->scratch) {
     work->function(work->pointers, begin, end, scratch);
     return;
@@ -129,11 +193,19 @@ static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) 
     }
   }
   int keeps = all->has_next_round && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
-  stage_work work = {
-      stage->function, all->splits[0].pointers,     num_tensors + all->kernel->plan.num_workspaces,
-      turns,           keeps ? all->scratch : NULL, polyattn_rt_round_up(stage->scratch_bytes)};
+  int64_t bytes = thread_bytes(all, stage);
+  if (bytes < 0)
+    return 1;
+  stage_work work = {.function = stage->function,
+                     .pointers = all->splits[0].pointers,
+                     .num_pointers = num_tensors + all->kernel->plan.num_workspaces,
+                     .num_turns = turns,
+                     .scratch = keeps ? all->scratch : NULL,
+                     .scratch_bytes = polyattn_rt_round_up(stage->scratch_bytes),
+                     .all = bytes == stage->scratch_bytes ? NULL : all,
+                     .stage = stage};
   return run_programs(all->kernel, stage, &work, programs * turns, all->order, all->team,
-                      keeps ? 0 : stage->scratch_bytes);
+                      keeps ? 0 : bytes);
 }
 
 /* The positions [start, start + length) of all tensors that have positions, as a round. */
@@ -150,11 +222,13 @@ static void cut(execution *all, int64_t start, int64_t length) {
   }
 }
 
-/* What a workspace needs of memory; the numbers of a launch lie in its turn's description. */
+/* What a workspace needs of memory; the numbers of a launch lie in its turn's description, and the
+ * parts of programs in the scratch of threads. */
 static int64_t stored_bytes(const execution *all, int64_t number) {
   const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[number];
-  return rule->fill == POLYATTN_RT_FILL_LAUNCH ? 0
-                                               : polyattn_rt_workspace_bytes(rule, &all->launch);
+  if (rule->fill == POLYATTN_RT_FILL_LAUNCH || rule->fill == POLYATTN_RT_FILL_PROGRAM)
+    return 0;
+  return polyattn_rt_workspace_bytes(rule, &all->launch);
 }
 
 /* The bytes of all workspaces together, or -1 where they overflow. */
@@ -328,7 +402,10 @@ static int run_without_workspaces(const polyattn_rt_kernel *kernel,
                                   char *error, size_t error_size) {
   for (int64_t i = 0; i < kernel->plan.num_stages; ++i) {
     const polyattn_rt_stage_rule *stage = &kernel->plan.stages[i];
-    stage_work work = {stage->function, pointers, 0, 1, NULL, stage->scratch_bytes};
+    stage_work work = {.function = stage->function,
+                       .pointers = pointers,
+                       .num_turns = 1,
+                       .scratch_bytes = stage->scratch_bytes};
     int status = run_programs(kernel, stage, &work, polyattn_rt_count_programs(stage, launch),
                               order, team, stage->scratch_bytes);
     if (status == POLYATTN_RT_CANCELLED)

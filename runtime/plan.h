@@ -39,7 +39,10 @@ enum {
   POLYATTN_RT_FILL_ZERO,
   /* Four int64: the first split and the one behind the last, or which program of a head combines
    * splits and how many do; the first row's position, and how many rows come after the last. */
-  POLYATTN_RT_FILL_LAUNCH
+  POLYATTN_RT_FILL_LAUNCH,
+  /* Nothing. All dimensions but the last two count programs, and a program reads only what it has
+   * written itself: the threads of a processor have one part each, in their scratch. */
+  POLYATTN_RT_FILL_PROGRAM
 };
 
 /* A dense tensor that the launcher brings along. */

@@ -11,11 +11,12 @@
 
 #define ALIGNMENT 64
 
-/* Workspaces of longer calls are given back: their memory costs little beside the calls. */
-#define MAX_KEPT_WORKSPACES (INT64_C(4) << 20)
-
 /* What a thread keeps. A launch has both at once. */
 enum { SCRATCH, WORKSPACES, USES };
+
+/* The most bytes of each. More is given back: calls that take so much are long. Below it, clearing
+ * fresh pages took as long as a convolution that they were for. */
+#define MAX_KEPT (INT64_C(64) << 20)
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -73,6 +74,10 @@ static int acquire(int use, int64_t bytes, polyattn_rt_buffer *buffer) {
 static void release(int use, polyattn_rt_buffer buffer) {
   if (!buffer.data)
     return;
+  if (buffer.bytes > MAX_KEPT) {
+    free(buffer.data);
+    return;
+  }
   polyattn_rt_buffer *buffers = find_buffers();
   if (key_exists && !buffers) {
     buffers = calloc(USES, sizeof *buffers);
@@ -99,9 +104,4 @@ int polyattn_rt_workspaces_acquire(int64_t bytes, polyattn_rt_buffer *buffer) {
   return acquire(WORKSPACES, bytes, buffer);
 }
 
-void polyattn_rt_workspaces_release(polyattn_rt_buffer buffer) {
-  if (buffer.bytes <= MAX_KEPT_WORKSPACES)
-    release(WORKSPACES, buffer);
-  else
-    free(buffer.data);
-}
+void polyattn_rt_workspaces_release(polyattn_rt_buffer buffer) { release(WORKSPACES, buffer); }

@@ -81,6 +81,8 @@ LogicalResult WorkspaceOp::verify() {
                   (*extents.begin()).isNumber() && (*extents.begin()).getPlus() == kLaunchNumbers;
   if (getFill() == WorkspaceFill::Launch && !isLaunch)
     return emitOpError("C4: the numbers of a launch are i64 [4]");
+  if (getFill() == WorkspaceFill::Program && getShape().size() < 2)
+    return emitOpError("C4: a workspace of programs has two or more dimensions");
   return success();
 }
 

@@ -121,7 +121,7 @@ def Tile_EntryOp : Tile_Op<"entry",
 
 def Tile_WorkspaceFill : Tile_Enum<"WorkspaceFill", "the contents of a workspace before the first stage", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Zero", 1, "zero">,
-  I32EnumAttrCase<"Launch", 2, "launch">]>;
+  I32EnumAttrCase<"Launch", 2, "launch">, I32EnumAttrCase<"Program", 3, "program">]>;
 def Tile_WorkspaceFillAttr : EnumAttr<Tile_Dialect, Tile_WorkspaceFill, "workspace_fill"> {
   let assemblyFormat = "$value";
 }
@@ -131,7 +131,10 @@ def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
   let description = [{
     A dense tensor that only the stages use: no caller sees it. Before the first stage its contents
     are undefined. With `fill zero` they are zeros: flags by which programs of a stage wait for each
-    other. With `fill launch` they are four i64:
+    other. With `fill program` all dimensions but the last two count programs, and each program uses
+    its own two: it writes before it reads, and no other program reads what it leaves. So threads of
+    a processor may have one such part each, for all programs that they run. With `fill launch` the
+    contents are four i64:
 
     | number | in a stage `per_split` | in a stage that combines splits |
     |---|---|---|
@@ -159,12 +162,13 @@ def Tile_StageRole : Tile_Enum<"StageRole", "the role of a stage", [
   I32EnumAttrCase<"Few", 3, "few">,
   I32EnumAttrCase<"Vectors", 4, "vectors">,
   I32EnumAttrCase<"Step", 5, "step">,
-  I32EnumAttrCase<"Combine", 6, "combine">,
-  I32EnumAttrCase<"GroupSums", 7, "group_sums">,
-  I32EnumAttrCase<"WeightSums", 8, "weight_sums">,
-  I32EnumAttrCase<"DecaySums", 9, "decay_sums">,
-  I32EnumAttrCase<"StateSums", 10, "state_sums">,
-  I32EnumAttrCase<"WriteBack", 11, "write_back">]>;
+  I32EnumAttrCase<"Filters", 6, "filters">,
+  I32EnumAttrCase<"Combine", 7, "combine">,
+  I32EnumAttrCase<"GroupSums", 8, "group_sums">,
+  I32EnumAttrCase<"WeightSums", 9, "weight_sums">,
+  I32EnumAttrCase<"DecaySums", 10, "decay_sums">,
+  I32EnumAttrCase<"StateSums", 11, "state_sums">,
+  I32EnumAttrCase<"WriteBack", 12, "write_back">]>;
 def Tile_StageRoleAttr : EnumAttr<Tile_Dialect, Tile_StageRole, "stage_role"> {
   let assemblyFormat = "$value";
 }
@@ -185,6 +189,7 @@ def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
     | `few` | calls of few tokens | before `main` |
     | `vectors` | the features of calls of one token | before `main` |
     | `step` | calls of one token | before `main` |
+    | `filters` | the transforms of filters, and the roots of unity that transforms take | before `main` |
     | `combine` | rows, of the parts that splits have left | after `main` |
     | `group_sums` | rows of keys, as sums over the query heads of a group | after `main` |
     | `weight_sums` | gradients of weights, as sums over programs | after `main` |

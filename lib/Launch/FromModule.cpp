@@ -32,7 +32,8 @@ static std::vector<LaunchExtent> extentsOf(ArrayAttr extents) {
 }
 
 static LaunchWorkspace workspaceOf(tile::WorkspaceOp op) {
-  static_assert(int(tile::WorkspaceFill::Launch) == LaunchWorkspace::Launch);
+  static_assert(int(tile::WorkspaceFill::Launch) == LaunchWorkspace::Launch &&
+                int(tile::WorkspaceFill::Program) == LaunchWorkspace::Program);
   // The verifier lets f32, bf16, f16, i32 and i64 pass, whose names are ours.
   std::optional<ElementType> element = parseElementType(debugString(op.getElement()));
   return {op.getWorkspace().str(), *element, LaunchWorkspace::Fill(op.getFill()),

@@ -120,6 +120,8 @@ static Error verifyWorkspace(const LaunchPlan &plan, const LaunchWorkspace &work
                   workspace.shape[0].plus == tile::kLaunchNumbers;
   if (workspace.fill == LaunchWorkspace::Launch && !isLaunch)
     return createStringError(where + ": the numbers of a launch are i64 [4]");
+  if (workspace.fill == LaunchWorkspace::Program && workspace.shape.size() < 2)
+    return createStringError(where + ": a workspace of programs has two or more dimensions");
   return Error::success();
 }
 

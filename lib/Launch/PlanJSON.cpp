@@ -35,7 +35,8 @@ static const Word kChoices[] = {{"segments", LaunchExtent::Segments},
                                 {"parts", LaunchExtent::Parts}};
 static const Word kFills[] = {{"none", LaunchWorkspace::None},
                               {"zero", LaunchWorkspace::Zero},
-                              {"launch", LaunchWorkspace::Launch}};
+                              {"launch", LaunchWorkspace::Launch},
+                              {"program", LaunchWorkspace::Program}};
 static const Word kStageKinds[] = {{"plain", LaunchStage::Plain},
                                    {"per_split", LaunchStage::PerSplit},
                                    {"combines_splits", LaunchStage::CombinesSplits},

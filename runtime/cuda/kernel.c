@@ -88,7 +88,8 @@ static int check_plan(const polyattn_cuda_entry_rule *rule, char *error, size_t 
     others |= plan->stages[i].kind != POLYATTN_RT_STAGE &&
               plan->stages[i].kind != POLYATTN_RT_STAGE_SUMS_SEGMENTS;
   for (int64_t i = 0; i < plan->num_workspaces; ++i)
-    others |= plan->workspaces[i].fill != POLYATTN_RT_FILL_NONE;
+    others |= (plan->workspaces[i].fill != POLYATTN_RT_FILL_NONE &&
+               plan->workspaces[i].fill != POLYATTN_RT_FILL_PROGRAM);
   if (others)
     snprintf(error, error_size, "%s: the entry has stages or workspaces that are not for GPUs",
              rule->name);

@@ -258,7 +258,7 @@ tile.entry @ones tensors 2 inputs 1 { tile.workspace @a : f32 [4] fill ones }
 
 // -----
 
-// expected-error @below {{expected the role of a stage, one of main, segment_sums, segment_states, few, vectors, step, combine, group_sums, weight_sums, decay_sums, state_sums, write_back, got 'prefix'}}
+// expected-error @below {{expected the role of a stage, one of main, segment_sums, segment_states, few, vectors, step, filters, combine, group_sums, weight_sums, decay_sums, state_sums, write_back, got 'prefix'}}
 tile.entry @role tensors 2 inputs 1 { tile.stage @k role prefix programs [] }
 
 // -----

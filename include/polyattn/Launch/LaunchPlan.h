@@ -47,6 +47,7 @@ struct LaunchWorkspace {
     None = POLYATTN_RT_FILL_NONE,
     Zero = POLYATTN_RT_FILL_ZERO,
     Launch = POLYATTN_RT_FILL_LAUNCH,
+    Program = POLYATTN_RT_FILL_PROGRAM,
   };
   std::string name;
   ElementType dtype = ElementType::F32;
