@@ -276,7 +276,8 @@ static LogicalResult verifyWeight(AttentionOp op, Value value, RankedTensorType 
   if (!tensor.getElementType().isF32())
     return op.emitOpError("C2: the gradient of a weight must be f32, not ")
            << tensor.getElementType();
-  if (!isa_and_nonnull<WeightGradientOp, SumWeightsOp>(value.getDefiningOp()))
+  if (!isa_and_nonnull<WeightGradientOp, SumWeightsOp>(value.getDefiningOp()) &&
+      !definingOp<FilterGradientOp>(value))
     return op.emitOpError("C3: a result is a weight, but no gradient of one: ") << tensor;
   return success();
 }

@@ -19,5 +19,6 @@ include "dialects/PolyAttn/WeightOps.td"
 include "dialects/PolyAttn/ElementwiseOps.td"
 include "dialects/PolyAttn/NormOps.td"
 include "dialects/PolyAttn/PositionOps.td"
+include "dialects/PolyAttn/ConvolveOps.td"
 
 #endif // POLYATTN_FEATURE_OPS

@@ -47,6 +47,23 @@ void GradientBuilder::addToWeight(Value weight, Value dy) {
     weightTerms[weight].push_back({Value(), dy});
 }
 
+void GradientBuilder::addToFilter(ConvolveOp op, Value dy) {
+  Value filter = op.getFilter();
+  if (!wants(filter))
+    return;
+  FilterTerms &terms = filterTerms.try_emplace(filter, FilterTerms{op, {}}).first->second;
+  if (op.getCircular() == terms.first.getCircular() &&
+      op.getReversed() == terms.first.getReversed())
+    terms.pairs.push_back({op.getInput(), dy});
+  else
+    refuseFilter(op);
+}
+
+Value GradientBuilder::refuseFilter(ConvolveOp op) {
+  return refuse(op, "has no gradient for its filter, which is a weight of another kind as well: "
+                    "give each op a weight of its own and add their gradients");
+}
+
 Value GradientBuilder::refuse(Operation *op, const Twine &why) {
   op->emitOpError(why);
   refused = true;
@@ -64,10 +81,22 @@ Value GradientBuilder::gradientOf(Value vector) {
 }
 
 Value GradientBuilder::weightGradientOf(Value weight) {
+  SmallVector<Value> inputs, gradients;
+  if (auto it = filterTerms.find(weight); it != filterTerms.end()) {
+    FilterTerms &filter = it->second;
+    if (weightTerms.contains(weight))
+      return refuseFilter(filter.first);
+    for (const WeightTerm &term : filter.pairs) {
+      inputs.push_back(term.x);
+      gradients.push_back(term.dy);
+    }
+    return create<FilterGradientOp>(inputs, gradients, /*plus=*/Value(), filter.first.getLags(),
+                                    filter.first.getReversed(), filter.first.getCircular(),
+                                    filter.first.hasSharedChannels());
+  }
   auto it = weightTerms.find(weight);
   if (it == weightTerms.end())
     return {};
-  SmallVector<Value> inputs, gradients;
   for (const WeightTerm &term : it->second) {
     if (term.x)
       inputs.push_back(term.x);

@@ -42,13 +42,15 @@ public:
   void addToMatrix(Value weight, Value x, Value dy);
   /// Adds dy, summed over positions, to the gradient of a weight that is a vector.
   void addToWeight(Value weight, Value dy);
+  /// Adds to the gradient of a convolution's filter that of its result.
+  void addToFilter(ConvolveOp op, Value dy);
   /// Says that an op has no gradient, and why; gives null.
   Value refuse(mlir::Operation *op, const llvm::Twine &why);
   bool hasRefused() const { return refused; }
 
   /// The gradient of a vector, all of whose uses have been visited; null where it is zero.
   Value gradientOf(Value vector);
-  /// The gradient of a weight, a `weight_gradient`; null where it is zero.
+  /// The gradient of a weight, a `weight_gradient` or a `filter_gradient`; null where it is zero.
   Value weightGradientOf(Value weight);
   /// Applies an op's rule to the gradient of its result. What is computed from weights alone may be
   /// used by queries and by keys, of which there may be different numbers: its gradient is a sum
@@ -89,6 +91,13 @@ private:
     Value dy;
   };
 
+  /// A filter's uses in convolutions of one kind, which the first of them has.
+  struct FilterTerms {
+    ConvolveOp first;
+    llvm::SmallVector<WeightTerm> pairs;
+  };
+
+  Value refuseFilter(ConvolveOp op);
   /// Whether a vector differs from position to position.
   bool hasPositions(Value vector);
 
@@ -97,6 +106,7 @@ private:
   std::optional<mlir::Location> location;
   llvm::DenseMap<Value, llvm::SmallVector<Value>> terms;
   llvm::DenseMap<Value, llvm::SmallVector<WeightTerm>> weightTerms;
+  llvm::DenseMap<Value, FilterTerms> filterTerms;
   llvm::DenseMap<Value, bool> positions; // by vectors asked about
   bool refused = false;
 };

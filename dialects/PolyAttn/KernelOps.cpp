@@ -23,7 +23,8 @@ static constexpr StringRef kBeside = "beside", kCut = "cut", kSteps = "steps";
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t splits,
                               int64_t subsegments, int64_t prefixCost, int64_t cluster,
-                              int64_t parts, int64_t prefixFeatures, bool blocks) {
+                              int64_t parts, int64_t prefixFeatures, bool blocks,
+                              int64_t channels) {
   auto check = [&](StringRef name, int64_t number, int64_t least, int64_t most) -> LogicalResult {
     if (number >= least && number <= most)
       return success();
@@ -34,6 +35,7 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
       failed(check("prefix_cost", prefixCost, 0, 100)) ||
       failed(check("cluster", cluster, 1, kLargestCluster)) ||
       failed(check("parts", parts, 0, kMostPrograms)) ||
+      failed(check("channels", channels, 0, kMostChannels)) ||
       failed(check("prefix_features", prefixFeatures, 0, AttendOp::kMaxStateWidth)))
     return failure();
   if ((splits > 1) + (subsegments > 0) + (parts > 0) > 1)
@@ -46,6 +48,8 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
                           "not cut by features or by positions";
   if (blocks && (splits > 1 || subsegments || cluster > 1 || prefixFeatures))
     return emitError() << "blocks are for kernels without a state, which are not cut otherwise";
+  if (channels && (splits > 1 || subsegments || parts || cluster > 1 || prefixFeatures || blocks))
+    return emitError() << "channels are for kernels of convolutions, which are not cut otherwise";
   if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && (splits > 1 || parts > 0)))
     return emitError() << "a cluster has a power of two of programs, and shares features that are "
                           "not cut otherwise";
@@ -157,6 +161,25 @@ static LogicalResult verifySweep(KernelOp op, Region &region) {
   return success();
 }
 
+Operation *polyattn::convolutionIn(KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front())
+    if (isa<ConvolveOp, FilterGradientOp>(op))
+      return &op;
+  return nullptr;
+}
+
+static LogicalResult verifyConvolution(KernelOp kernel) {
+  Operation *op = convolutionIn(kernel);
+  auto mayBeBeside = [&](Operation &other) {
+    return &other == op || isa<ElementwiseOpInterface, KernelYieldOp>(other);
+  };
+  if (op && (kernel.hasBeside() || !llvm::all_of(kernel.getBody().front(), mayBeBeside)))
+    return op->emitOpError("C5: stands in a kernel of its own, with element-wise ops");
+  if (!op && kernel.getCutAttr() && kernel.getCutAttr().getChannels())
+    return kernel.emitOpError("C5: `cut` has channels, and the kernel no convolution");
+  return success();
+}
+
 /// The ops of the regions ask for their users behind the kernel, so that this is checked first.
 LogicalResult KernelOp::verify() {
   SmallVector<Type> types;
@@ -180,7 +203,7 @@ LogicalResult KernelOp::verifyRegions() {
   for (Region &region : getOperation()->getRegions())
     if (!region.empty() && failed(verifySweep(*this, region)))
       return failure();
-  return success();
+  return verifyConvolution(*this);
 }
 
 LogicalResult polyattn::verifyKernels(AttentionOp op, ReturnOp returned) {
@@ -188,7 +211,8 @@ LogicalResult polyattn::verifyKernels(AttentionOp op, ReturnOp returned) {
     return success();
   llvm::StringSet<> names;
   for (Operation &inside : op.getBody().front()) {
-    if (isa<AttendOp, StateUpdateInterface, AttendBackwardOp, WeightGradientOp>(inside))
+    if (isa<AttendOp, StateUpdateInterface, AttendBackwardOp, WeightGradientOp, ConvolveOp,
+            FilterGradientOp>(inside))
       return inside.emitOpError("C12: stands outside of the attention's kernels");
     auto kernel = dyn_cast<KernelOp>(inside);
     if (kernel && !names.insert(kernel.getKernelName()).second)

@@ -31,6 +31,8 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
       `@name__reduce` adds up.
     - `prefix_features`: for kernels in the form `chunkwise`, the features in a program of
       `@name__prefix`, which goes over the sums of segments. All of them if it is 0.
+    - `channels`: for the kernels of convolutions and of gradients of filters, the channels of a
+      program.
     - `blocks`: each block of rows has a program of its own, in kernels without a state, where no
       block needs the results of another. The form `chunkwise` has such programs without this field.
 
@@ -41,12 +43,14 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
     DefaultValuedParameter<"int64_t", "0">:$prefix_cost, DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$parts,
     DefaultValuedParameter<"int64_t", "0">:$prefix_features,
-    DefaultValuedParameter<"bool", "false">:$blocks);
+    DefaultValuedParameter<"bool", "false">:$blocks,
+    DefaultValuedParameter<"int64_t", "0">:$channels);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The most splits, subsegments and parts.
     static constexpr int64_t kMostPrograms = int64_t(1) << 16, kMostSubsegments = int64_t(1) << 10;
+    static constexpr int64_t kMostChannels = 64;
     static constexpr int64_t kLargestCluster = 8;
   }];
 }
@@ -105,6 +109,8 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
     C3: no map is applied: maps are inlined before there are kernels.
     C4: attends of `beside` have `block_states` and rows of queries. Attends of the body have the
         mask anticausal and no `block_states`.
+    C5: a convolution, or the gradient of a filter, stands in a kernel of its own, with element-wise
+        ops of its channels. `cut` has `channels` there only.
 
     ```mlir
     polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {

@@ -44,6 +44,8 @@ struct AttendKind {
 };
 
 bool hasKernels(AttentionOp attention);
+/// The convolution or the gradient of a filter that a kernel computes; null in other kernels.
+mlir::Operation *convolutionIn(KernelOp kernel);
 /// Refuses to derive an entry from one that has kernels: entries are derived from attends.
 mlir::LogicalResult checkNoKernels(AttentionOp attention);
 /// A copy of an attention in which the ops of kernels stand without them, as before

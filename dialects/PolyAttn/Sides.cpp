@@ -60,6 +60,8 @@ Value polyattn::runningSumOf(Value value) {
     return gradient.getPlus();
   if (auto sum = value.getDefiningOp<SumWeightsOp>())
     return sum.getPlus();
+  if (auto gradient = definingOp<FilterGradientOp>(value))
+    return gradient.getPlus();
   auto gradient = value.getDefiningOp<DecayGradientOp>();
   return gradient ? gradient.getPlus() : Value();
 }

@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/AttributeSyntax.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientPairs.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 
@@ -33,7 +34,8 @@ static ParseResult parsePairs(OpAsmParser &parser, SmallVectorImpl<Item> &inputs
   return success();
 }
 
-ParseResult WeightGradientOp::parse(OpAsmParser &parser, OperationState &result) {
+ParseResult polyattn::parseGradientPairs(OpAsmParser &parser, OperationState &result,
+                                         StringAttr sizesName) {
   using Operand = OpAsmParser::UnresolvedOperand;
   SmallVector<Operand> inputs, gradients;
   SmallVector<Type> inputTypes, gradientTypes;
@@ -58,13 +60,13 @@ ParseResult WeightGradientOp::parse(OpAsmParser &parser, OperationState &result)
       parser.resolveOperands(sum, sumType, loc, result.operands))
     return failure();
   result.addAttribute(
-      getOperandSegmentSizesAttrName(result.name),
-      parser.getBuilder().getDenseI32ArrayAttr(
-          {int32_t(inputs.size()), int32_t(gradients.size()), int32_t(sum.size())}));
-  return inferParsedTypes<WeightGradientOp>(parser, result);
+      sizesName, parser.getBuilder().getDenseI32ArrayAttr(
+                     {int32_t(inputs.size()), int32_t(gradients.size()), int32_t(sum.size())}));
+  return success();
 }
 
-void WeightGradientOp::print(OpAsmPrinter &printer) {
+void polyattn::printGradientPairs(OpAsmPrinter &printer, Operation *op, OperandRange allInputs,
+                                  OperandRange allGradients, Value plus, StringRef sizesName) {
   auto pairs = [&](auto inputs, auto gradients, auto printItem) {
     for (size_t i = 0; i < gradients.size(); ++i) {
       printer << (i ? ", " : "");
@@ -80,15 +82,26 @@ void WeightGradientOp::print(OpAsmPrinter &printer) {
     }
   };
   printer << " ";
-  pairs(getInputs(), getGradients(), [&](Value value) { printer << value; });
-  if (getPlus())
-    printer << " " << kPlus << " " << getPlus();
-  printOptionalAttributes(printer, (*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
+  pairs(allInputs, allGradients, [&](Value value) { printer << value; });
+  if (plus)
+    printer << " " << kPlus << " " << plus;
+  printOptionalAttributes(printer, op->getAttrs(), {sizesName});
   printer << " : ";
-  pairs(getInputs().getTypes(), getGradients().getTypes(),
+  pairs(allInputs.getTypes(), allGradients.getTypes(),
         [&](Type type) { printFeatureType(printer, type); });
-  if (getPlus())
-    printer << " " << kPlus << " " << getPlus().getType();
+  if (plus)
+    printer << " " << kPlus << " " << plus.getType();
+}
+
+ParseResult WeightGradientOp::parse(OpAsmParser &parser, OperationState &result) {
+  if (parseGradientPairs(parser, result, getOperandSegmentSizesAttrName(result.name)))
+    return failure();
+  return inferParsedTypes<WeightGradientOp>(parser, result);
+}
+
+void WeightGradientOp::print(OpAsmPrinter &printer) {
+  printGradientPairs(printer, *this, getInputs(), getGradients(), getPlus(),
+                     getOperandSegmentSizesAttrName());
 }
 
 LogicalResult WeightGradientOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,

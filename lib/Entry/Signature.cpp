@@ -115,6 +115,8 @@ Uses usesOfResult(Value value, const UseAnalysis &analysis) {
   bool isVector = isa<FeatureType>(value.getType());
   if (auto gradient = value.getDefiningOp<WeightGradientOp>())
     use.query = !isOfKeys(gradient);
+  else if (value.getDefiningOp<FilterGradientOp>())
+    use.query = true;
   else
     use.query = isVector && !isOfKeys(value);
   if (auto attend = value.getDefiningOp<AttendOp>(); attend && !isVector) {

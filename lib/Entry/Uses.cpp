@@ -138,6 +138,12 @@ void UseAnalysis::visitResult(Value value) {
       visitResult(term);
     return;
   }
+  if (auto filter = value.getDefiningOp<FilterGradientOp>()) {
+    for (ValueRange vectors : {filter.getInputs(), filter.getGradients()})
+      for (Value vector : vectors)
+        markSide(vector, Side::Query);
+    return;
+  }
   auto gradient = value.getDefiningOp<WeightGradientOp>();
   if (!gradient)
     return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);
@@ -157,7 +163,8 @@ void UseAnalysis::visitSum(Value sum, Value added) {
     use.gateHeads = gradient.getGateHeads() == GateHeads::Q;
     return;
   }
-  (isOfKeys(added.getDefiningOp<WeightGradientOp>()) ? use.key : use.query) = true;
+  auto gradient = added.getDefiningOp<WeightGradientOp>(); // else of a filter
+  (gradient && isOfKeys(gradient) ? use.key : use.query) = true;
 }
 
 void UseAnalysis::markSide(Value value, Side side) {

@@ -165,6 +165,8 @@ FailureOr<std::vector<Array>> Evaluator::run() {
       addTensors(sum.getStates(), sum.getResult());
     else if (auto gradients = dyn_cast<AddGradientsOp>(op))
       addTensors(gradients.getGradients(), gradients.getResult());
+    else if (auto convolution = dyn_cast<ConvolveOp>(op))
+      convolve(convolution);
     else if (auto forward = dyn_cast<AttendOp>(op); forward && failed(attend(forward)))
       return failure();
     else if (auto keep = dyn_cast<KeepOp>(op)) // of one batch (Kept.h)
@@ -175,6 +177,10 @@ FailureOr<std::vector<Array>> Evaluator::run() {
   for (Value value : cast<ReturnOp>(body.getTerminator()).getResults()) {
     if (auto gradient = value.getDefiningOp<WeightGradientOp>()) {
       results.push_back(weightGradient(gradient, resultType(results.size())));
+      continue;
+    }
+    if (auto gradient = value.getDefiningOp<FilterGradientOp>()) {
+      results.push_back(filterGradient(gradient, resultType(results.size())));
       continue;
     }
     if (auto gradient = value.getDefiningOp<DecayGradientOp>()) {
@@ -206,7 +212,7 @@ bool polyattn::canSelect(AttentionOp attention) {
   for (Operation &op : attention.getBody().front())
     if (auto attend = dyn_cast<AttendOp>(op);
         (attend && (attend.getOfKeys() || attend.keepsStates() || attend.getProducts())) ||
-        isa<AttendBackwardOp, WeightGradientOp>(op))
+        isa<AttendBackwardOp, WeightGradientOp, FilterGradientOp>(op))
       return false;
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     // Whatever an attend's output leads to, it must not be another attend.

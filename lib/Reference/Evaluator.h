@@ -143,6 +143,10 @@ public:
   void forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit);
   Array weightGradient(WeightGradientOp op, mlir::RankedTensorType type);
   Array decayGradient(DecayGradientOp op);
+  /// A vector at all positions of a head (Convolve.cpp).
+  std::vector<std::vector<double>> vectorsOf(mlir::Value value, int64_t batch, int64_t head);
+  void convolve(ConvolveOp op);
+  Array filterGradient(FilterGradientOp op, mlir::RankedTensorType type);
   void addRunningSum(mlir::Value argument, Array &sum) const;
   void addTensors(mlir::ValueRange terms, mlir::Value sum);
 

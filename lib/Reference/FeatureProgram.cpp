@@ -259,6 +259,9 @@ public:
     return result;
   }
 
+  /// Its vectors are computed before those of a site: they are made of other positions.
+  Numbers evaluate(ConvolveOp) { llvm_unreachable("convolutions are no programs of one site"); }
+
   /// The slope in each number of the table, where the pair's lag is that number's.
   FeatureValue<Number> evaluate(RelativeSlopeOp op) {
     using std::exp;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Reference/Gradient.h"
+#include "Convolve.h"
 #include "HeadGradient.h"
 #include "Packed.h"
 #include "Tape.h"
@@ -34,6 +35,7 @@ public:
 private:
   void throughResult(Value value, const Array &slopes);
   void throughAttend(AttendOp op);
+  void throughConvolution(ConvolveOp op);
   void throughHead(AttendOp op, int64_t batch, int64_t head);
   RowSlopes throughNormalizer(AttendOp op, int64_t batch, const Row &row, ArrayRef<double> output);
   void throughVector(Value value, const Site &site, const VectorSlopes &slopes);
@@ -66,6 +68,8 @@ FailureOr<std::vector<Array>> GradientEvaluator::run(ArrayRef<Array> ofResults,
   for (Operation &op : llvm::reverse(body))
     if (auto attend = dyn_cast<AttendOp>(op))
       throughAttend(attend);
+    else if (auto convolution = dyn_cast<ConvolveOp>(op))
+      throughConvolution(convolution);
 
   std::vector<Array> results;
   for (BlockArgument argument : wrt)
@@ -132,6 +136,37 @@ void GradientEvaluator::throughAttend(AttendOp op) {
   for (int64_t b = 0; b < sizes.batch; ++b)
     for (int64_t h = 0; h < sizes.heads; ++h)
       throughHead(op, b, h);
+}
+
+/// Each term h(lag) x_j of a row hands on the row's slope to both factors.
+void GradientEvaluator::throughConvolution(ConvolveOp op) {
+  int64_t width = op.getType().getWidth(), columns = op.hasSharedChannels() ? 1 : width;
+  LagOfPair lagOf(op.getReversed(), op.getCircular(), op.getLags(), sizes.queries);
+  Value tensor = op.getFilter().getDefiningOp<ReadOp>().getTensor();
+  const Array &filter = forward.getTensors()[tensor];
+  bool perHead = filter.rank() > int64_t(op.getFilter().getType().getShape().size());
+  auto ofFilter = gradients.find(tensor);
+  for (int64_t b = 0; b < sizes.batch; ++b)
+    for (int64_t h = 0; h < sizes.heads; ++h) {
+      std::vector<std::vector<double>> x = forward.vectorsOf(op.getInput(), b, h);
+      int64_t first = perHead ? h * op.getLags() * columns : 0;
+      for (int64_t j = 0; j < int64_t(x.size()); ++j) {
+        std::vector<double> slopes(width, 0.0);
+        for (int64_t i = 0; i < sizes.queries; ++i) {
+          std::optional<int64_t> lag = lagOf(i, j);
+          if (!lag)
+            continue;
+          ArrayRef<double> dy = gradients[op.getResult()].row({b, i, h}, width);
+          for (int64_t e = 0; e < width; ++e) {
+            int64_t number = first + *lag * columns + (columns == 1 ? 0 : e);
+            slopes[e] += dy[e] * filter.data[number];
+            if (ofFilter != gradients.end())
+              ofFilter->second.data[number] += dy[e] * x[j][e];
+          }
+        }
+        throughVector(op.getInput(), {b, j, h}, {{}, slopes});
+      }
+    }
 }
 
 void GradientEvaluator::throughHead(AttendOp op, int64_t batch, int64_t head) {

@@ -101,7 +101,7 @@ ArrayRef<Operation *> SiteVectors::sliceOf(Value value) {
   llvm::DenseSet<Value> needed = {value};
   Operation *last = value.getDefiningOp();
   for (Operation *op = last; op; op = op->getPrevNode()) {
-    if (isa<AttendOp, AttendBackwardOp>(op) ||
+    if (isa<AttendOp, AttendBackwardOp, ConvolveOp>(op) ||
         llvm::none_of(op->getResults(), [&](Value result) { return needed.contains(result); }))
       continue;
     needed.insert(op->operand_begin(), op->operand_end());

@@ -20,7 +20,7 @@ struct Site {
 struct CallTensors {
   AttentionOp attention;
   llvm::ArrayRef<Array> arguments;
-  llvm::DenseMap<mlir::Value, Array> computed; // results of attends, as far as there are any
+  llvm::DenseMap<mlir::Value, Array> computed; // results of attends and convolutions
   int64_t rowsBefore = 0; // of the calls before, in front of this one's own (Kept.h)
 
   CallTensors(AttentionOp attention, llvm::ArrayRef<Array> arguments)

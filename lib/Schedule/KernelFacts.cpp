@@ -53,7 +53,7 @@ KernelFacts::KernelFacts(KernelOp kernel, Region &region)
     if (llvm::is_contained(results, returned))
       outputs.push_back({unsigned(i), yieldedValue(returned)});
   for (Value result : results) {
-    sumsWeights |= isa<WeightType>(result.getType());
+    sumsWeights |= bool(definingOp<WeightGradientOp>(result));
     savesValues |= llvm::any_of(result.getUsers(), llvm::IsaPred<DecayGradientOp, AddGradientsOp>);
     hasRows |= !isa<RankedTensorType>(result.getType());
   }

@@ -21,6 +21,8 @@ namespace polyattn {
 static std::optional<MutableOperandRange> sumOperandOf(Value value) {
   if (auto gradient = value.getDefiningOp<WeightGradientOp>())
     return gradient.getPlusMutable();
+  if (auto gradient = value.getDefiningOp<FilterGradientOp>())
+    return gradient.getPlusMutable();
   auto gradient = value.getDefiningOp<DecayGradientOp>();
   if (gradient && cast<RankedTensorType>(gradient.getType()).getRank() == 1)
     return gradient.getPlusMutable();

@@ -75,6 +75,17 @@ static int64_t chooseClusterSize(const KernelFacts &kernel, int64_t largest, int
   return size;
 }
 
+/// The channels of a program, which its transforms have in pairs, as parts of complex numbers: one
+/// pair in each lane of a vector. So many divide all channels; an odd number has no pairs.
+static int64_t chooseChannels(Operation *convolution) {
+  constexpr int64_t most = 32;
+  int64_t width = cast<FeatureType>(convolution->getOperand(0).getType()).getWidth();
+  int64_t channels = std::min(most, width);
+  while (width % channels || (width % 2 == 0 && channels % 2 != 0))
+    --channels;
+  return channels;
+}
+
 namespace {
 struct CutKernelsPass : polyattn::impl::CutKernelsBase<CutKernelsPass> {
   using CutKernelsBase::CutKernelsBase;
@@ -100,6 +111,8 @@ struct CutKernelsPass : polyattn::impl::CutKernelsBase<CutKernelsPass> {
 private:
   /// Null where one program computes a head.
   CutAttr chooseCut(KernelOp op) {
+    if (Operation *convolution = convolutionIn(op))
+      return CutAttr::get(op.getContext(), 1, 0, 0, 1, 0, 0, false, chooseChannels(convolution));
     KernelFacts kernel(op, op.getBody());
     bool isWhole = isInvariant(getOperation());
     // The body of one of several programs is cut already.
@@ -123,7 +136,7 @@ private:
       return {};
     return CutAttr::get(op.getContext(), splits, hasSegments ? int64_t(subsegments) : 0,
                         hasSegments ? prefixCostPercent(kernel) : 0, cluster, parts, prefixFeatures,
-                        blocks);
+                        blocks, /*channels=*/0);
   }
 
   /// Parts of all blocks add to sums of their own more often than parts of the batches.

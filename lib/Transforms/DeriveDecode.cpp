@@ -171,6 +171,10 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
       return attention.emitOpError("decodes already: it has slots, lengths, or a state that lives "
                                    "in an argument");
     auto attends = llvm::to_vector(attention.getBody().getOps<AttendOp>());
+    for (auto convolution : attention.getBody().getOps<ConvolveOp>())
+      return convolution.emitOpError(
+          "does not decode: a token's row depends on all rows before it, "
+          "and no state of a fixed size holds them");
     if (attends.empty())
       return attention.emitOpError("has no attend, so nothing that continues");
     writeWindows(attends);

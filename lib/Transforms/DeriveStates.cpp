@@ -58,6 +58,8 @@ static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) 
     return attention.emitOpError("decodes: its states live in its arguments, or its batches have "
                                  "lengths, and segments do not compose by them");
   auto attends = llvm::to_vector(attention.getBody().getOps<AttendOp>());
+  for (auto convolution : attention.getBody().getOps<ConvolveOp>())
+    return convolution.emitOpError("has no state of a fixed size that segments compose by");
   if (attends.empty())
     return attention.emitOpError("has no attend, so no states that segments compose by");
   for (Operation &op : attention.getBody().front())

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FormConvolutions.h"
 #include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "mlir/IR/IRMapping.h"
@@ -444,8 +445,15 @@ struct FormKernelsPass : polyattn::impl::FormKernelsBase<FormKernelsPass> {
         apply.emitError("feature maps must be inlined first (--polyattn-inline-maps)");
         return WalkResult::interrupt();
       });
+      if (applied.wasInterrupted())
+        return signalPassFailure();
+      if (hasConvolutions(attention)) {
+        if (failed(formConvolutions(attention)))
+          return signalPassFailure();
+        continue;
+      }
       KernelGrouping grouping(attention);
-      if (applied.wasInterrupted() || failed(grouping.run()))
+      if (failed(grouping.run()))
         return signalPassFailure();
       KernelFormation(attention, grouping).run();
     }

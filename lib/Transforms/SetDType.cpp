@@ -49,7 +49,7 @@ static bool isKeptOfRow(Value value) {
 
 /// Sums over positions are f32, and so is what they are added to.
 static bool isRunningSum(BlockArgument argument) {
-  return llvm::any_of(argument.getUsers(), llvm::IsaPred<WeightGradientOp>);
+  return llvm::any_of(argument.getUsers(), llvm::IsaPred<WeightGradientOp, FilterGradientOp>);
 }
 
 static llvm::Error setDType(AttentionOp attention, Type element) {

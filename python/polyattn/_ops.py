@@ -250,3 +250,19 @@ def relative(table: Any, *, beyond: Beyond, log: bool = False, two_sided: bool =
     return emit(
         "relative", [table], vector(1), beyond=one_of(beyond, "relative: beyond", Beyond), log=log, two_sided=two_sided
     )  # fmt: skip
+
+
+def convolve(x: Any, filters: Any, *, reversed: bool = False, circular: bool = False) -> Vector:
+    """y_i = sum over j <= i of h(i - j) x_j, element by element: a long convolution along positions.
+
+    It takes all rows before the first of its result is known. So no attend takes what is computed from it, it does not decode, and
+    packed sequences are refused.
+
+    filters: a weight [n, width of x], or [n] for all elements alike, or either with a row for each head; n lags, and 0 for all others.
+    reversed: the sum is over j >= i, of h(j - i) x_j.
+    circular: the sum is over all j, and the lag is the remainder of i - j, or j - i, by the length.
+    """
+    weight_of(filters, "convolve")
+    return emit(
+        "convolve", [x, filters], vector(vector_of(x, "convolve").width), reversed=reversed, circular=circular
+    )  # fmt: skip

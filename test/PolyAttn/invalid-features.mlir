@@ -487,6 +487,45 @@ polyattn.feature_map @relative_beyond(%x: [4], %c: 4) {
 
 // -----
 
+polyattn.attention @convolve_c1_columns(%q: tensor<?x?x?x4xf32>, %u: tensor<9x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %h = read %u : tensor<9x3xf32> -> 9x3
+  // expected-error@+1 {{C1: expected a filter of 1 to 16777216 lags, as a vector or with 4 columns, got '!polyattn.weight<9x3>'}}
+  %y = convolve %a, %h : [4], 9x3
+  return %y : [4]
+}
+
+// -----
+
+polyattn.attention @convolve_c1_lags(%q: tensor<?x?x?x4xf32>, %u: tensor<16777217xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %h = read %u : tensor<16777217xf32> -> 16777217
+  // expected-error@+1 {{C1: expected a filter of 1 to 16777216 lags}}
+  %y = convolve %a, %h : [4], 16777217
+  return %y : [4]
+}
+
+// -----
+
+polyattn.attention @convolve_c2(%q: tensor<?x?x?x4xf32>, %u: tensor<4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %u : tensor<4x4xf32> -> 4x4
+  %p = weight_product %c, %c : 4x4, 4x4
+  // expected-error@+1 {{C2: expected a filter that is an argument, got the result of polyattn.weight_product}}
+  %y = convolve %a, %p : [4], 4x4
+  return %y : [4]
+}
+
+// -----
+
+polyattn.feature_map @convolve_in_a_map(%x: [4], %h: 9x4) {
+  // expected-error@+1 {{expects parent op to be one of 'polyattn.attention, polyattn.kernel'}}
+  %y = convolve %x, %h : [4], 9x4
+  yield %y : [4]
+}
+
+// -----
+
 polyattn.feature_map @rope_c1_odd(%x: [4], %w: 2) {
   // expected-error@+1 {{C1: expected an even `dims` between 2 and 4, got 3}}
   %y = rope %x, %w {layout = #polyattn.rope_layout<half>, dims = 3, offset = 0.0, scale = 1.0} : [4], 2

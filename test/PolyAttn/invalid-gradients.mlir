@@ -1,4 +1,4 @@
-// One test for each numbered constraint of attend_backward, weight_gradient, decay_gradient, add_states and add_gradients, and of what attentions
+// One test for each numbered constraint of attend_backward, weight_gradient, filter_gradient, decay_gradient, add_states and add_gradients, and of what attentions
 // and attends say of gradients.
 // RUN: polyattn-opt %s -split-input-file -verify-diagnostics
 
@@ -282,6 +282,46 @@ polyattn.attention @weight_gradient_c1(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x
   %w = "polyattn.weight_gradient"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>}>
     : (!polyattn.feature<[4]>) -> !polyattn.weight<4>
   return %x : [4]
+}
+
+// -----
+
+polyattn.attention @filter_gradient_c1(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+2 {{C1: expected pairs of a vector and a gradient, got 0 vectors and 1 gradients}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %h = "polyattn.filter_gradient"(%x) <{lags = 3 : i64, operandSegmentSizes = array<i32: 0, 1, 0>}>
+    : (!polyattn.feature<[4]>) -> !polyattn.weight<3x4>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @filter_gradient_c1_width(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>) -> (h: tensor<3x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %v : tensor<?x?x?x2xf32> -> [2]
+  // expected-error@+1 {{C1: expected vectors of one width, got 4 and 2}}
+  %h = filter_gradient (%x, %y) {lags = 3} : ([4], [2])
+  return %h : 3x4
+}
+
+// -----
+
+polyattn.attention @filter_gradient_c2(%q: tensor<?x?x?x4xf32>) -> (h: tensor<3x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: expected 1 to 16777216 lags, got 0}}
+  %h = filter_gradient (%x, %x) {lags = 0} : ([4], [4])
+  return %h : 3x4
+}
+
+// -----
+
+polyattn.attention @filter_gradient_c3(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C3: the gradient of a filter can only be returned, but polyattn.mul_vec uses it}}
+  %h = filter_gradient (%x, %x) {lags = 4, shared_channels} : ([4], [4])
+  %y = mul_vec %x, %h : [4], 4
+  return %y : [4]
 }
 
 // -----

@@ -253,3 +253,52 @@ polyattn.attention @other_tokens(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4x
   }
   return %o : [4]
 }
+
+// -----
+
+polyattn.attention @convolution_beside(%q: tensor<?x?x?x4xf32>, %u: tensor<9x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %h = read %u : tensor<9x4xf32> -> 9x4
+  %o = kernel @k cut <channels = 4> {
+    // expected-error@+1 {{C5: stands in a kernel of its own, with element-wise ops}}
+    %y = convolve %a, %h : [4], 9x4
+    %z = l2_norm %y {eps = 1.0} : [4]
+    kernel_yield %z : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @channels_of_rows(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C5: `cut` has channels, and the kernel no convolution}}
+  %o = kernel @k cut <channels = 4> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @channels_and_blocks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{channels are for kernels of convolutions, which are not cut otherwise}}
+  %o = kernel @k cut <channels = 4, blocks = true> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @convolution_outside(%q: tensor<?x?x?x4xf32>, %u: tensor<9x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %h = read %u : tensor<9x4xf32> -> 9x4
+  // expected-error@+1 {{C12: stands outside of the attention's kernels}}
+  %y = convolve %a, %h : [4], 9x4
+  %o = kernel @k {
+    kernel_yield %y : [4]
+  }
+  return %o : [4]
+}

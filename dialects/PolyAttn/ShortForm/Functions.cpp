@@ -51,6 +51,8 @@ static constexpr Parameter kParameters[] = {
     word("beyond", kBeyonds),
     flag("log"),
     flag("two_sided"),
+    flag("reversed"),
+    flag("circular"),
     {"dims", Kind::Whole, /*isPositional=*/false, /*isOptional=*/true, std::nullopt, "",
      /*isWidth=*/true},
     standard("offset", Kind::Number, 0),

@@ -7,6 +7,7 @@
 
 #include "Entry.h"
 #include "ChunkwiseKernels.h"
+#include "ConvolutionKernels.h"
 #include "SavedTensors.h"
 #include "StageKernels.h"
 
@@ -114,6 +115,8 @@ static void writeGroupWorkspaces(EntryBuilder &e, const Lowering &lowering) {
 /// The stages of a kernel op whose heads are whole.
 static void writeWhole(EntryBuilder &e, const Lowering &lowering, EntryBuilder::Uses &sums) {
   const KernelInfo &info = lowering.info;
+  if (convolutionIn(info.kernel))
+    return ConvolutionKernels(lowering).write(e);
   KernelPrograms programs = PlacedStateKernels(lowering).mainPrograms();
   EntryBuilder::Uses states;
   if (info.segment())

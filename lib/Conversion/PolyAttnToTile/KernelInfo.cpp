@@ -48,9 +48,10 @@ static std::optional<int64_t> sequenceNumber(Value vector) {
 }
 
 /// The tensor that gives positions and heads where there is no attend: that of a result, or one
-/// that a sum is over.
+/// that a sum is over. Convolutions keep positions and heads, so that those of any sequence serve.
 LogicalResult KernelInfo::findRowsAlone() {
   std::optional<int64_t> rows;
+  bool convolves = llvm::any_of(attention.getBody().getOps<KernelOp>(), convolutionIn);
   for (const Output &output : outputs)
     if (!rows && isa<FeatureType>(output.value.getType()))
       rows = tensors.inputs + output.number;
@@ -58,6 +59,9 @@ LogicalResult KernelInfo::findRowsAlone() {
     for (Value vector : sum.gradient->getOperands())
       if (!rows && isa<FeatureType>(vector.getType()))
         rows = sequenceNumber(vector);
+  for (BlockArgument argument : attention.getBody().getArguments())
+    if (!rows && convolves && cast<RankedTensorType>(argument.getType()).getRank() == 4)
+      rows = argument.getArgNumber();
   if (!rows)
     return attention.emitError("no tensor [B, T, H, d], read or returned, says how many positions "
                                "and heads there are");
@@ -245,7 +249,7 @@ KernelInfo::KernelInfo(KernelOp kernel, Region &region) : KernelFacts(kernel, re
 
 CutAttr KernelInfo::cut() const {
   CutAttr cut = kernel.getCutAttr();
-  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0, false);
+  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0, false, 0);
 }
 
 KernelPrograms KernelInfo::blockPrograms(Builder &b) const {
@@ -264,6 +268,14 @@ StepsAttr KernelInfo::steps() const {
 
 /// Whether the kernel can be cut, and continue from states, as its attributes say.
 LogicalResult KernelInfo::checkCuts() const {
+  if (Operation *convolution = convolutionIn(kernel)) {
+    int64_t width = cast<FeatureType>(convolution->getOperand(0).getType()).getWidth();
+    if (!cut().getChannels() || width % cut().getChannels())
+      return kernel.emitError("a convolution of ")
+             << width << " channels needs `cut` with `channels` that divide them "
+             << "(--polyattn-cut-kernels)";
+    return success();
+  }
   if (cut().getSplits() > mostSplits())
     return kernel.emitError("`cut` asks for ")
            << cut().getSplits() << " splits, but the features can be cut into " << mostSplits();

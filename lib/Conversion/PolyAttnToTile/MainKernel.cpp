@@ -7,6 +7,7 @@
 
 #include "MainKernel.h"
 #include "ChunkwiseKernels.h"
+#include "ConvolutionKernels.h"
 #include "KernelProgram.h"
 #include "StageKernels.h"
 
@@ -127,6 +128,8 @@ static void buildChunkwise(const Lowering &lowering) {
 
 void polyattn::buildKernels(const Lowering &lowering) {
   const KernelInfo &info = lowering.info;
+  if (convolutionIn(info.kernel))
+    return ConvolutionKernels(lowering).build();
   if (info.segment()) {
     buildChunkwise(lowering);
   } else {

@@ -81,6 +81,10 @@ Value polyattn::emit(VectorProgram &, RelativeOp) {
   llvm_unreachable("a score by distance has no vector (attend, C14)");
 }
 
+Value polyattn::emit(VectorProgram &, ConvolveOp) {
+  llvm_unreachable("a convolution has a kernel of its own (kernel, C5)");
+}
+
 Value polyattn::emit(VectorProgram &, RelativeSlopeOp) {
   llvm_unreachable("a slope by distance has no vector (relative_slope, C2)");
 }

@@ -42,6 +42,7 @@ mlir::Value emit(VectorProgram &program, SoftmaxOp op);
 mlir::Value emit(VectorProgram &program, RopeOp op);
 mlir::Value emit(VectorProgram &program, RelativeOp op);
 mlir::Value emit(VectorProgram &program, RelativeSlopeOp op);
+mlir::Value emit(VectorProgram &program, ConvolveOp op);
 
 } // namespace polyattn
 

@@ -91,6 +91,17 @@ def _softmax_rows(scores: Tensor, seen: Tensor, value: Tensor) -> Tensor:
     return weights @ value / total.where(total > 0, 1)
 
 
+def _convolved(x: Tensor, filters: Tensor, reversed: bool = False, circular: bool = False) -> Tensor:
+    """Rows [B, H, T, d], convolved by transforms with filters [H, L, d] or [L, d], or, for all channels alike, [H, 1, L] or [L]."""
+    length = x.shape[2]
+    if filters.dim() == 1 or filters.shape[-2] == 1:
+        filters = filters.reshape(*filters.shape[:-2], -1, 1) if filters.dim() > 1 else filters[:, None]
+    spectrum = torch.fft.rfft(filters[..., : min(length, filters.shape[-2]), :], 2 * length, -2)
+    product = torch.fft.rfft(x, 2 * length, -2) * (spectrum.conj() if reversed else spectrum)
+    y = torch.fft.irfft(product, 2 * length, -2)
+    return y[:, :, :length] + y[:, :, length:] if circular else y[:, :, :length]
+
+
 class Vectors:
     """The operands of an attend for given tensors, with as many heads of keys as of queries. Logarithms of decays are [B, H, T], or of each
     feature [B, H, T, D]."""
@@ -149,8 +160,12 @@ class Eager:
         lines = [line for body in (self.body, *self.maps.values()) for line in body.lines]
         self._has_positions = any(line.op in ("rope", "relative") for line in lines)
         self.roles = {f"%{one.name}": one for one in signature.arguments}
-        self.attend = Attend(next(line for line in self.body.lines if line.op == "attend"))
         returned = next(line for line in self.body.lines if line.op == "return")
+        self._convolves = any(line.op == "convolve" for line in self.body.lines)
+        if self._convolves:
+            self._result = returned.operands[0]
+            return
+        self.attend = Attend(next(line for line in self.body.lines if line.op == "attend"))
         if returned.operands != (self.attend.result,):
             raise NoForm("a result that is computed after the attends")
 
@@ -180,6 +195,8 @@ class Eager:
                 found = given[0] @ given[1]
             elif line.op == "rope":
                 found = Dense(rope(given[0].dense(), given[1], positions, **line.attributes))
+            elif line.op == "convolve":
+                found = Dense(_convolved(given[0].dense(), given[1], "reversed" in line.attributes, "circular" in line.attributes))
             elif line.op == "relative":
                 table = given[0].exp() if "log" in line.attributes else given[0]
                 found = Relative(table, positions, line.attributes["beyond"] == "last", "two_sided" in line.attributes)
@@ -202,21 +219,26 @@ class Eager:
 
     def vectors(self, tensors: tuple[Tensor, ...], first: int = 0) -> Vectors:
         """The operands of the attend, from position `first` on."""
+        values = self._values(tensors, first)
+        return Vectors(self.attend, {name: Dense(by_heads(x)) if self._is_sequence(name, x) else x for name, x in values.items()})
+
+    def _values(self, tensors: tuple[Tensor, ...], first: int = 0) -> dict[str, Any]:
         values: dict[str, Any] = {f"%{one.name}": x for one, x in zip(self.signature.arguments, tensors)}
         values["dtype"] = tensors[0].dtype
         length = tensors[0].shape[1]
         if self._has_positions and any(self._is_sequence(name, x) and x.shape[1] != length for name, x in values.items()):
             raise NoForm("positions, where there are not as many keys as queries")
         positions = torch.arange(first, first + length, dtype=torch.float64 if tensors[0].dtype == torch.float64 else torch.float32)
-        self._run(self.body, values, positions.view(-1, 1))
-        return Vectors(self.attend, {name: Dense(by_heads(x)) if self._is_sequence(name, x) else x for name, x in values.items()})
+        return self._run(self.body, values, positions.view(-1, 1))
 
     def _is_sequence(self, name: str, x: Any) -> bool:
         """Arguments that the attend takes as they are."""
         return isinstance(x, torch.Tensor) and name in self.roles and self.roles[name].role in ("query", "key", "value")
 
     def direct(self, *tensors: Tensor) -> Tensor:
-        """All scores at once."""
+        """All scores at once, or all rows of a convolution."""
+        if self._convolves:
+            return by_heads(self._values(tensors)[self._result].dense())
         one, attend = self.vectors(tensors), self.attend
         decay = one.decay
         if decay is not None and one.features_decay:
@@ -246,6 +268,8 @@ class Eager:
         return by_heads(attend.divide(scores @ one.value, total, counts[:, None], largest))
 
     def _check_states(self, has_local: int | None = None) -> None:
+        if self._convolves:
+            raise NoForm("convolutions have no states here")
         attend = self.attend
         if attend.mask != "causal":
             raise NoForm(f"the mask {attend.mask} has no states here")

@@ -36,12 +36,14 @@ for number, line in enumerate(lines):
     operands = re.findall(r"%\w+", body or line.partition(" = ")[2])
     types = types.split(" -> ")[0].replace("(", "").replace(")", "").split(", ") if operands else []
     assert len(operands) == len(types), line
-    inside = ("attend", "weight_gradient", *STATES)
+    inside = ("attend", "weight_gradient", "convolve", "filter_gradient", *STATES)
     attention = any(f"polyattn.{op} " in line for op in ("read", "apply", *inside))
     constants = ""
     if any(f"polyattn.{op} " in line for op in inside):
-        constants = "".join(defined(name, type) for name, type in zip(operands, types))
-        operands, types = [], []
+        weights = [(name, type) for name, type in zip(operands, types) if re.fullmatch(r"\d+(x\d+)*", type)]
+        constants = "".join(defined(*one) for one in zip(operands, types) if one not in weights)
+        constants += "".join(f"  {name} = polyattn.read {name}_given : tensor<{type}xf32> -> {type}\n" for name, type in weights)
+        operands, types = [f"{name}_given" for name, _ in weights], [f"tensor<{type}xf32>" for _, type in weights]
     arguments = ", ".join(f"{name}: {type}" for name, type in zip(operands, types))
     head = f"polyattn.feature_map @example_{number}({arguments}) {{\n"
     tail = "  yield %last : [1]\n}\n"
