@@ -130,6 +130,29 @@ static int check_memory(const polyattn_rt_report *where, const polyattn_tensor *
   return 0;
 }
 
+int polyattn_rt_fail_limit(const polyattn_rt_kernel *kernel, int64_t size, int64_t came,
+                           const char *where, int64_t number, char *error, size_t error_size) {
+  const polyattn_rt_limit_rule *limit = &kernel->limits[-size - 1];
+  const polyattn_rt_tensor_rule *rule = &kernel->tensors[limit->tensor];
+  const polyattn_rt_report report = {kernel, rule, error, error_size};
+  const char *name = polyattn_size_name(size);
+  char sequence[48] = "";
+  if (*where)
+    snprintf(sequence, sizeof sequence, " in %s %" PRId64, where, number);
+  return polyattn_rt_fail(&report,
+                          "expected %s <= %" PRId64 " with shape %s, got %s = %" PRId64 "%s", name,
+                          limit->most, wanted_shape(rule).text, name, came, sequence);
+}
+
+/* Named sizes against their limits. Packed sequences have a T each, of which their offsets tell. */
+static int check_limits(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
+                        char *error, size_t error_size) {
+  for (int64_t i = 0; i < POLYATTN_NAMED_SIZES && !kernel->offsets; ++i)
+    if (kernel->limits[i].most > 0 && sizes->values[i] > kernel->limits[i].most)
+      return polyattn_rt_fail_limit(kernel, -1 - i, sizes->values[i], "", 0, error, error_size);
+  return 0;
+}
+
 int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                       int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
                       size_t error_size) {
@@ -161,6 +184,8 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
                               polyattn_size_name(-1 - i), kernel->fixed[i], sizes->values[i]);
     }
   }
+  if (check_limits(kernel, sizes, error, error_size) != 0)
+    return 1;
   int64_t sequences = sizes->values[-POLYATTN_SIZE_N - 1];
   int64_t bounds = sizes->values[-POLYATTN_SIZE_N1 - 1];
   if (kernel->offsets && (bounds < 1 || (sequences >= 0 && bounds - 1 != sequences))) {

@@ -23,6 +23,11 @@ typedef struct polyattn_rt_report {
 __attribute__((format(printf, 2, 3))) int polyattn_rt_fail(const polyattn_rt_report *where,
                                                            const char *format, ...);
 
+/* Says that a size is above its limit; `where` and `number` name the sequence if `where` is not
+ * empty. Gives 1. */
+int polyattn_rt_fail_limit(const polyattn_rt_kernel *kernel, int64_t size, int64_t came,
+                           const char *where, int64_t number, char *error, size_t error_size);
+
 /* Whether a tensor has no element. */
 bool polyattn_rt_is_empty(const polyattn_tensor *tensor);
 

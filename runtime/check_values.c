@@ -155,11 +155,40 @@ static int check_first(const polyattn_rt_kernel *kernel, const polyattn_tensor *
   return 0;
 }
 
+/* Whether sequences have no more positions than the limit of T: those of the call, and those before
+ * where it continues them. Slots, lengths, offsets and positions are as they should be. */
+static int check_sequences(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                           const polyattn_rt_sizes *sizes, char *error, size_t error_size) {
+  int64_t most = kernel->limits[-POLYATTN_SIZE_T - 1].most;
+  if (most == 0 || (!kernel->offsets && !kernel->slots))
+    return 0;
+  const polyattn_tensor *offsets = kernel->offsets ? tensors[kernel->offsets - 1] : NULL;
+  const polyattn_tensor *slots = kernel->slots ? tensors[kernel->slots - 1] : NULL;
+  bool counts_earlier = slots && kernel->first.unit != 0;
+  int64_t count = offsets ? offsets->sizes[0] - 1 : slots->sizes[0];
+  for (int64_t i = 0; i < count; ++i) {
+    if (slots && element(slots, i) < 0)
+      continue;
+    int64_t length = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
+    if (kernel->lengths)
+      length = element(tensors[kernel->lengths - 1], i);
+    if (offsets)
+      length = element(offsets, i + 1) - element(offsets, i);
+    if (counts_earlier)
+      length += element(tensors[kernel->first.tensor], i);
+    if (length > most)
+      return polyattn_rt_fail_limit(kernel, POLYATTN_SIZE_T, length, offsets ? "sequence" : "batch",
+                                    i, error, error_size);
+  }
+  return 0;
+}
+
 int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
                              char *error, size_t error_size) {
   return check_slots(kernel, tensors, sizes, error, error_size) ||
          check_lengths(kernel, tensors, sizes, error, error_size) ||
          check_offsets(kernel, tensors, sizes, error, error_size) ||
-         check_first(kernel, tensors, sizes, error, error_size);
+         check_first(kernel, tensors, sizes, error, error_size) ||
+         check_sequences(kernel, tensors, sizes, error, error_size);
 }

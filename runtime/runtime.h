@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 8
+#define POLYATTN_RT_VERSION 9
 
 /* What an entry wants of one tensor. */
 typedef struct polyattn_rt_tensor_rule {
@@ -43,6 +43,12 @@ typedef struct polyattn_rt_first_rule {
   int64_t unit;   /* calls begin at multiples of this, the local block; 0 without such a tensor */
 } polyattn_rt_first_rule;
 
+/* The most that a named size may be, which the shape of an argument says. */
+typedef struct polyattn_rt_limit_rule {
+  int64_t most;   /* 0 without a limit */
+  int64_t tensor; /* that argument */
+} polyattn_rt_limit_rule;
+
 /* Positions must be exact in f64: a call that would go beyond this one is refused. */
 #define POLYATTN_RT_MAX_POSITION ((int64_t)1 << 53)
 
@@ -61,6 +67,9 @@ typedef struct polyattn_rt_kernel {
   int64_t slots;   /* the row of each batch in pools of states */
   int64_t lengths; /* how many positions of each batch count */
   int64_t offsets; /* [N + 1], where packed sequences begin and end */
+  /* T is the length of each sequence where these are packed, and where calls continue sequences
+   * (slots) that of what has come until the call's end. */
+  polyattn_rt_limit_rule limits[POLYATTN_NAMED_SIZES];
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -75,7 +84,8 @@ POLYATTN_RT_ASSERT(sizeof(polyattn_rt_workspace_rule) == 24 + 48 * POLYATTN_MAX_
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 32 + 48 * POLYATTN_RT_MAX_FACTORS + 24,
                    "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_choice_rule) == 8 + 48 + 56, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 9 + 16 + 16 + 24, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 9 + 16 + 16 + 24 + 16 * 9,
+                   "layout");
 
 /* Adds a feature under LLVM's name. Returns 1 where this runtime knows no such feature. */
 int polyattn_rt_add_cpu_feature(const char *name, size_t length, polyattn_rt_cpu_features *to);
@@ -112,8 +122,8 @@ int polyattn_rt_check_rows(const polyattn_rt_kernel *kernel, const polyattn_tens
                            char *error, size_t error_size);
 
 /* For tensors that polyattn_rt_check has accepted: checks the values that decide which memory is
- * read: the rows of pools, the lengths, offsets, and the positions at which calls begin. Their
- * memory is this process's, not a GPU's. */
+ * read, the rows of pools, the lengths, offsets, and the positions at which calls begin, and the
+ * lengths of sequences that have a limit. Their memory is this process's, not a GPU's. */
 int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
                              char *error, size_t error_size);

@@ -11,7 +11,7 @@ Argument = namedtuple("Argument", "type value meaning")
 Tensor = namedtuple("Tensor", "name dtype shape strides pointer")
 
 # The version of the descriptions that this file reads.
-VERSION = 7
+VERSION = 8
 TRITON_TYPES = {"f32": "fp32", "bf16": "bf16", "f16": "fp16", "i32": "i32",
                 "i64": "i64"}
 
@@ -33,6 +33,10 @@ def heads_outside(shape):
 def bind_shapes(description, sizes):
     """The shapes of the caller's tensors, B, T, Tk, H and Hkv having been given numbers."""
     defaults = {"Tk": sizes.get("T"), "Hkv": sizes.get("H")}
+    for limit in description["polyattn"].get("limits", []):
+        size = sizes.get(limit["size"], defaults.get(limit["size"]))
+        if size is not None and size > limit["most"]:
+            raise CallError(f"expected {limit['size']} <= {limit['most']}, got {size}")
     shapes = []
     for tensor in description["polyattn"]["tensors"]:
         shape = [sizes.get(n, defaults.get(n)) if isinstance(n, str) else n for n in tensor["shape"]]

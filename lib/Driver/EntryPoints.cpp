@@ -36,10 +36,16 @@ public:
                    anonymous({number(kernel.firstPosition ? kernel.firstPosition->tensor : 0),
                               number(kernel.firstPosition ? kernel.firstPosition->unit : 0)}),
                    number(kernel.slots.value_or(-1) + 1), number(kernel.lengths.value_or(-1) + 1),
-                   number(kernel.offsets.value_or(-1) + 1)}));
+                   number(kernel.offsets.value_or(-1) + 1), limits(kernel)}));
   }
 
 private:
+  llvm::Constant *limits(const KernelDescription &kernel) {
+    llvm::SmallVector<int64_t> all;
+    for (const polyattn_rt_limit_rule &limit : limitRules(kernel))
+      all.append({limit.most, limit.tensor});
+    return numbers(all, all.size(), 0);
+  }
   // The tables of the runtime's form, whose fields are numbers but for the pointers.
   llvm::Constant *plan(const LaunchPlan &plan) {
     RuntimePlan runtime(plan);

@@ -95,6 +95,10 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
       stream << ", a multiple of " << kernel.firstPosition->unit;
     stream << ".\n";
   }
+  for (const LimitDescription &limit : kernel.limits)
+    stream << " * " << sizeToString(limit.size) << " is at most " << limit.most
+           << ", the positions that " << kernel.tensors[limit.tensor].name
+           << " has the distances of" << (kernel.offsets ? ", in each sequence.\n" : ".\n");
   for (const TensorDescription &tensor : kernel.tensors)
     if (tensor.argument)
       stream << " * " << tensor.name << " lives in " << kernel.tensors[*tensor.argument].name

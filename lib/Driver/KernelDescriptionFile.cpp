@@ -76,6 +76,12 @@ static Object describeParameters(const LaunchDescription &launch, const LaunchPl
       object["saved_from"] = tensor.savedFrom;
     tensors.push_back(std::move(object));
   }
+  Array limits;
+  for (const LimitDescription &limit : entry->limits)
+    limits.push_back(
+        Object{{"size", sizeToString(limit.size)}, {"most", limit.most}, {"tensor", limit.tensor}});
+  if (!limits.empty())
+    result["limits"] = std::move(limits);
   if (entry->firstPosition)
     result["first_position"] =
         Object{{"tensor", entry->firstPosition->tensor}, {"unit", entry->firstPosition->unit}};

@@ -26,6 +26,15 @@ static llvm::json::Value firstToJSON(const KernelDescription &kernel) {
                             {"unit", kernel.firstPosition->unit}};
 }
 
+static llvm::json::Array limitsToJSON(const KernelDescription &kernel) {
+  llvm::json::Array limits;
+  for (const LimitDescription &limit : kernel.limits)
+    limits.push_back(llvm::json::Object{{"size", sizeToString(limit.size)},
+                                        {"most", limit.most},
+                                        {"argument", kernel.tensors[limit.tensor].name}});
+  return limits;
+}
+
 static llvm::json::Value tensorName(const KernelDescription &kernel,
                                     std::optional<int64_t> tensor) {
   return tensor ? llvm::json::Value(kernel.tensors[*tensor].name) : llvm::json::Value(nullptr);
@@ -59,6 +68,7 @@ llvm::json::Value KernelDescription::toJSON() const {
                             {"results", std::move(results)},
                             {"plan", plan.toJSON()},
                             {"fixed_sizes", llvm::json::Array(fixedSizes)},
+                            {"limits", limitsToJSON(*this)},
                             {"first_position", firstToJSON(*this)},
                             {"slots", tensorName(*this, slots)},
                             {"lengths", tensorName(*this, lengths)},
@@ -142,6 +152,20 @@ static bool readFixed(const llvm::json::Array *array,
   return true;
 }
 
+static bool readLimits(const llvm::json::Array *array, KernelDescription &kernel) {
+  return readObjects(array, [&](const llvm::json::Object &object) {
+    std::optional<SizeName> size = parseSizeName(object.getString("size").value_or(""));
+    std::optional<int64_t> most = object.getInteger("most");
+    auto tensor = llvm::find_if(kernel.tensors, [&](const TensorDescription &t) {
+      return t.name == object.getString("argument").value_or("") && !t.isResult;
+    });
+    if (!size || !most || *most < 1 || tensor == kernel.tensors.end())
+      return false;
+    kernel.limits.push_back({*size, *most, tensor - kernel.tensors.begin()});
+    return true;
+  });
+}
+
 /// The argument of whole numbers that has the name: one for each batch, or packed sequence.
 static std::optional<int64_t> findNumbers(const KernelDescription &kernel,
                                           std::optional<llvm::StringRef> name,
@@ -204,6 +228,7 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   if (!direction || !readTensors(object->getArray("arguments"), false, result.tensors) ||
       !readTensors(object->getArray("results"), true, result.tensors) ||
       !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
+      !readLimits(object->getArray("limits"), result) ||
       !readNumbers(object->get("packed"), result, result.offsets, kSequenceBounds) ||
       !readFirst(object->get("first_position"), result) ||
       !readNumbers(object->get("slots"), result, result.slots) ||
@@ -237,6 +262,14 @@ polyattn_rt_cpu_features polyattn::cpuFeatureBits(llvm::StringRef names) {
   return bits;
 }
 
+std::array<polyattn_rt_limit_rule, POLYATTN_NAMED_SIZES>
+polyattn::limitRules(const KernelDescription &description) {
+  std::array<polyattn_rt_limit_rule, POLYATTN_NAMED_SIZES> rules = {};
+  for (const LimitDescription &limit : description.limits)
+    rules[indexOf(limit.size)] = {limit.most, limit.tensor};
+  return rules;
+}
+
 RuntimeKernel::RuntimeKernel(const KernelDescription &description,
                              llvm::ArrayRef<polyattn_rt_function> functions)
     : plan(description.plan, functions) {
@@ -260,8 +293,10 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             {},
             description.slots.value_or(-1) + 1,
             description.lengths.value_or(-1) + 1,
-            description.offsets.value_or(-1) + 1};
+            description.offsets.value_or(-1) + 1,
+            {}};
   if (description.firstPosition)
     kernel.first = {description.firstPosition->tensor, description.firstPosition->unit};
   llvm::copy(description.fixedSizes, kernel.fixed);
+  llvm::copy(limitRules(description), kernel.limits);
 }

@@ -46,6 +46,12 @@ struct FirstDescription {
   int64_t tensor = 0, unit = 1;
 };
 
+/// The most that a named size may be, which the shape of a tensor says.
+struct LimitDescription {
+  SizeName size = kPositions;
+  int64_t most = 1, tensor = 0;
+};
+
 struct KernelDescription {
   std::string entry;
   CallDirection direction = CallDirection::Forward;
@@ -55,6 +61,9 @@ struct KernelDescription {
   LaunchPlan plan;
   /// Values of named sizes that the spec fixes, by indexOf; -1 where free.
   std::array<int64_t, POLYATTN_NAMED_SIZES> fixedSizes = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+  /// Of T it is about each sequence where these are packed, and where calls continue sequences
+  /// about what has come until a call's end.
+  std::vector<LimitDescription> limits;
   /// Empty where calls begin at position 0.
   std::optional<FirstDescription> firstPosition;
   /// The arguments that have the rows of pools of states, and how many positions count.
@@ -73,7 +82,7 @@ struct KernelDescription {
   bool invariant = false;
 
   /// The number that `toJSON` writes under "version": descriptions of others are refused.
-  static constexpr int64_t kVersion = 7;
+  static constexpr int64_t kVersion = 8;
 
   /// Dimensions of each tensor.
   std::vector<int64_t> ranks() const;
@@ -97,6 +106,10 @@ private:
   RuntimePlan plan;
   polyattn_rt_kernel kernel;
 };
+
+/// The runtime's form of a description's limits, by indexOf.
+std::array<polyattn_rt_limit_rule, POLYATTN_NAMED_SIZES>
+limitRules(const KernelDescription &description);
 
 /// The runtime's form of a list of features.
 polyattn_rt_cpu_features cpuFeatureBits(llvm::StringRef names);

@@ -102,12 +102,12 @@ TEST(KernelDescription, RefusesEarlierVersions) {
     ASSERT_NE(at, std::string::npos);
     old.replace(at, part.size(), by);
   };
-  remove(R"("version":7)", R"("version":4)");
+  remove(R"("version":8)", R"("version":4)");
   EXPECT_EQ(llvm::toString(parse(old).takeError()),
-            "'based': a description of version 4, expected 7: compile it anew");
+            "'based': a description of version 4, expected 8: compile it anew");
   remove(R"("version":4)", R"("segments":{},"split":{},"stages":[])");
   EXPECT_EQ(llvm::toString(parse(old).takeError()),
-            "'based': a description of version 3, expected 7: compile it anew");
+            "'based': a description of version 3, expected 8: compile it anew");
 }
 
 TEST(KernelDescription, BecomesTheRuntimesTables) {
@@ -143,6 +143,30 @@ TEST(KernelDescription, PackedSequences) {
   spoil(R"("packed":"at")", R"("packed":{})");
   spoil(R"("packed":"at")", R"("packed":[])");
   spoil(R"(["N+1"])", R"(["B"])");
+}
+
+TEST(KernelDescription, Limits) {
+  KernelDescription kernel = example();
+  kernel.limits = {{kPositions, 40, 1}, {kKeyPositions, 7, 0}};
+  auto again = parse(text(kernel));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(text(*again), text(kernel));
+  ASSERT_EQ(again->limits.size(), 2u);
+  EXPECT_EQ(again->limits[0].most, 40);
+  EXPECT_EQ(again->limits[0].tensor, 1);
+  auto function = [](void *const *, int64_t, int64_t, void *) {};
+  RuntimeKernel runtime(kernel, {function, function});
+  EXPECT_EQ(runtime.get().limits[indexOf(kPositions)].most, 40);
+  EXPECT_EQ(runtime.get().limits[indexOf(kPositions)].tensor, 1);
+  EXPECT_EQ(runtime.get().limits[indexOf(kKeyPositions)].most, 7);
+  EXPECT_EQ(runtime.get().limits[indexOf(kBatch)].most, 0);
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
+    expectSpoiled(text(kernel), from, to);
+  };
+  spoil(R"("most":40)", R"("most":0)");
+  spoil(R"("most":40,"size":"T")", R"("most":40,"size":"X")");
+  spoil(R"("argument":"q","most":7)", R"("argument":"none","most":7)");
+  spoil(R"("limits":[)", R"("limit":[)");
 }
 
 TEST(KernelDescription, FirstPosition) {

@@ -497,6 +497,71 @@ TEST(CheckOffsets, FillAllPositionsInOrder) {
             "entry: argument 'at': expected N + 1 offsets, at least one, got none");
 }
 
+/// Calls of 20 positions, with a table of so many distances: of packed sequences where there are
+/// offsets, else of sequences in slots that begin at `first`.
+static std::string checkLimit(int64_t most, std::vector<int64_t> offsets,
+                              std::vector<int64_t> first = {}, std::vector<int64_t> slots = {},
+                              std::vector<int64_t> lengths = {}) {
+  const polyattn_rt_tensor_rule rules[] = {
+      {"q", 0, POLYATTN_F32, 2, {1, POLYATTN_SIZE_T}},
+      {"t", 0, POLYATTN_F32, 2, {POLYATTN_SIZE_H, most}},
+      {"first", 0, POLYATTN_I64, 1, {POLYATTN_SIZE_B}},
+      {"slots", 0, POLYATTN_I64, 1, {POLYATTN_SIZE_B}},
+      {"lengths", 0, POLYATTN_I64, 1, {POLYATTN_SIZE_B}},
+      {"at", 0, POLYATTN_I64, 1, {POLYATTN_SIZE_N1}},
+      {"pool", 0, POLYATTN_F32, 1, {POLYATTN_SIZE_P}},
+  };
+  polyattn_rt_kernel kernel = {"entry", rules, 7, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+                               {},      {}};
+  kernel.limits[-1 - POLYATTN_SIZE_T] = {most, 1};
+  if (!first.empty()) {
+    kernel.first = {2, 1};
+    kernel.slots = 4;
+    kernel.lengths = 5;
+  }
+  if (!offsets.empty())
+    kernel.offsets = 6;
+  std::vector<float> memory(4096);
+  int64_t q[] = {1, 20}, t[] = {2, most}, batch = first.size(), bounds = offsets.size(), pool = 9;
+  polyattn_tensor tensors[] = {polyattn_dense(memory.data(), POLYATTN_F32, 2, q),
+                               polyattn_dense(memory.data(), POLYATTN_F32, 2, t),
+                               polyattn_dense(first.data(), POLYATTN_I64, 1, &batch),
+                               polyattn_dense(slots.data(), POLYATTN_I64, 1, &batch),
+                               polyattn_dense(lengths.data(), POLYATTN_I64, 1, &batch),
+                               polyattn_dense(offsets.data(), POLYATTN_I64, 1, &bounds),
+                               polyattn_dense(memory.data(), POLYATTN_F32, 1, &pool)};
+  const polyattn_tensor *pointers[7];
+  for (int i = 0; i < 7; ++i)
+    pointers[i] = &tensors[i];
+  polyattn_rt_sizes sizes;
+  char message[300] = "";
+  int status = polyattn_rt_check(&kernel, pointers, 7, &sizes, message, sizeof message);
+  if (status == 0)
+    status = polyattn_rt_check_values(&kernel, pointers, &sizes, message, sizeof message);
+  EXPECT_EQ(status != 0, message[0] != 0);
+  return message;
+}
+
+TEST(CheckLimits, OfSizes) {
+  EXPECT_EQ(checkLimit(20, {}), "");
+  EXPECT_EQ(checkLimit(19, {}),
+            "entry: argument 't': expected T <= 19 with shape [H, 19], got T = 20");
+}
+
+TEST(CheckLimits, OfPackedSequences) {
+  EXPECT_EQ(checkLimit(8, {0, 8, 12, 20}), "");
+  EXPECT_EQ(checkLimit(8, {0, 8, 8, 17, 20}),
+            "entry: argument 't': expected T <= 8 with shape [H, 8], got T = 9 in sequence 2");
+}
+
+TEST(CheckLimits, OfSequencesThatCallsContinue) {
+  EXPECT_EQ(checkLimit(30, {}, {0, 10, 99}, {3, 0, -1}, {20, 20, 20}), "");
+  EXPECT_EQ(checkLimit(30, {}, {0, 10, 99}, {3, -1, 0}, {20, 20, 20}),
+            "entry: argument 't': expected T <= 30 with shape [H, 30], got T = 119 in batch 2");
+  EXPECT_EQ(checkLimit(30, {}, {25, 27}, {3, 0}, {5, 4}),
+            "entry: argument 't': expected T <= 30 with shape [H, 30], got T = 31 in batch 1");
+}
+
 TEST(CheckOffsets, FitStatesAndTables) {
   EXPECT_EQ(checkOffsets({0, 9, 20}, 11, 2), "");
   EXPECT_EQ(checkOffsets({0, 9, 20}, 10),
