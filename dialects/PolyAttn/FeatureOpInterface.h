@@ -54,6 +54,10 @@ struct LagTable {
   int64_t count, origin; ///< how many numbers it has, and the place of lag 0 among them
   bool isTwoSided;       ///< of lags i - j; else of distances |i - j|
   bool isLog, repeatsLast;
+  bool coversCalls; ///< no call has lags that it has no number for
+
+  /// How many positions the table has the distances of.
+  int64_t positions() const { return count - origin; }
 };
 
 using RoundingFunction = llvm::function_ref<double(double)>;

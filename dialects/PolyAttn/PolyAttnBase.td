@@ -133,7 +133,8 @@ def PolyAttn_RopeLayout : PolyAttn_Enum<"RopeLayout", "which elements form a rot
 def PolyAttn_RopeLayoutAttr : PolyAttn_EnumAttr<PolyAttn_RopeLayout, "rope_layout">;
 
 def PolyAttn_Beyond : PolyAttn_Enum<"Beyond", "the score of lags that a table does not have", [
-  I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"Last", 1, "last">]>;
+  I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"Last", 1, "last">,
+  I32EnumAttrCase<"Error", 2, "error">]>;
 def PolyAttn_BeyondAttr : PolyAttn_EnumAttr<PolyAttn_Beyond, "beyond">;
 
 def PolyAttn_TriuWeights : PolyAttn_Enum<"TriuWeights", "weights of the off-diagonal products", [

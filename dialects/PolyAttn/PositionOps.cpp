@@ -57,8 +57,13 @@ static FailureOr<int64_t> countLags(Loc loc, Value table, bool isTwoSided) {
 
 template <typename Op> static LagTable tableOf(Op op) {
   int64_t count = op.getTable().getType().getShape()[0];
-  return {op.getTable(),    count,       op.getTwoSided() ? count / 2 : 0,
-          op.getTwoSided(), op.getLog(), op.getBeyond() == Beyond::Last};
+  return {op.getTable(),
+          count,
+          op.getTwoSided() ? count / 2 : 0,
+          op.getTwoSided(),
+          op.getLog(),
+          op.getBeyond() == Beyond::Last,
+          op.getBeyond() == Beyond::Error};
 }
 
 static LogicalResult verifyTable(Operation *op, Value table) {

@@ -45,8 +45,10 @@ def PolyAttn_RelativeOp : PolyAttn_FeatureOp<"relative", 0, 1, 1> {
     A table has L numbers, c(0) to c(L - 1), of the distance |i - j|. With `two_sided` it has 2 L -
     1 numbers, c(-(L - 1)) to c(L - 1), of the lag i - j. With `log` its numbers are natural
     logarithms, so that scores are positive. Lags outside the table are 0 with `beyond = zero`, and
-    count as the last lag on their side with `beyond = last`. Lags are differences of rows: packed
-    sequences have their own, and `first_position` changes none.
+    count as the last lag on their side with `beyond = last`. With `beyond = error` there are none:
+    a call has at most L queries and L keys, and calls with more are refused. Lags are differences
+    of rows: packed sequences have their own, of at most L positions each with `beyond = error`.
+    `first_position` changes none. Where calls continue a sequence, its earlier positions count.
 
     A table belongs to query heads, where it has one row for each head. It is f32 whatever the
     storage.

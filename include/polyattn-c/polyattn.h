@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 11
+#define POLYATTN_API_VERSION 12
 /* The version of the library, that of the header which it was built with. */
 POLYATTN_EXPORT int polyattn_api_version(void);
 
@@ -187,6 +187,12 @@ POLYATTN_EXPORT const char *polyattn_kernel_tensor_origin(const polyattn_kernel 
 /* The index of the argument in whose memory that result lives, whatever it is: a call passes the
  * same memory for both. -1 where it has its own. Since version 8. */
 POLYATTN_EXPORT int64_t polyattn_kernel_tensor_place(const polyattn_kernel *kernel, size_t index);
+/* The most that a named size, a polyattn_size, may be in a call, or -1 without a limit. T is the
+ * length of each sequence where these are packed; where calls continue sequences it is that of what
+ * has come until the call's end. `argument`, which may be null, gets the index of the argument
+ * whose shape has the limit. Since version 12. */
+POLYATTN_EXPORT int64_t polyattn_kernel_limit(const polyattn_kernel *kernel, int64_t size,
+                                              size_t *argument);
 /* Everything about the kernel as JSON; lives as long as the kernel. */
 POLYATTN_EXPORT const char *polyattn_kernel_json(const polyattn_kernel *kernel);
 
@@ -318,6 +324,9 @@ POLYATTN_EXPORT int polyattn_reference_tensor(const polyattn_reference *referenc
 /* As polyattn_kernel_tensor_role: nothing is compiled for it. Since version 10. */
 POLYATTN_EXPORT const char *polyattn_reference_tensor_role(const polyattn_reference *reference,
                                                            size_t index);
+/* As polyattn_kernel_limit. Since version 12. */
+POLYATTN_EXPORT int64_t polyattn_reference_limit(const polyattn_reference *reference, int64_t size,
+                                                 size_t *argument);
 /* As polyattn_kernel_run. Arguments may be of any floating-point type, POLYATTN_F64 included,
  * whatever the spec stores, and have any strides; results are of POLYATTN_F64. Calls from several
  * threads run one after another. */

@@ -133,6 +133,18 @@ int64_t polyattn_kernel_tensor_place(const polyattn_kernel *kernel, size_t index
   return tensor && tensor->argument ? int64_t(*tensor->argument) : -1;
 }
 
+int64_t polyattn_kernel_limit(const polyattn_kernel *kernel, int64_t size, size_t *argument) {
+  if (!kernel)
+    return -1;
+  for (const LimitDescription &limit : kernel->description().limits)
+    if (limit.size == size) {
+      if (argument)
+        *argument = limit.tensor;
+      return limit.most;
+    }
+  return -1;
+}
+
 const char *polyattn_kernel_json(const polyattn_kernel *kernel) {
   return kernel ? kernel->json.c_str() : "";
 }

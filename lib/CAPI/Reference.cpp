@@ -97,6 +97,16 @@ const char *polyattn_reference_tensor_role(const polyattn_reference *reference, 
   return nameOf(reference->tensors[index].role).data();
 }
 
+int64_t polyattn_reference_limit(const polyattn_reference *reference, int64_t size,
+                                 size_t *argument) {
+  if (!reference || size >= 0 || size < -POLYATTN_NAMED_SIZES)
+    return -1;
+  const std::optional<SizeLimit> &limit = reference->signature.limits[indexOf(SizeName(size))];
+  if (limit && argument)
+    *argument = limit->argument;
+  return limit ? limit->most : -1;
+}
+
 static std::string nameOfElement(int32_t dtype) {
   const char *name = polyattn_dtype_name(dtype);
   return name ? name : "one of no known name, " + std::to_string(dtype);

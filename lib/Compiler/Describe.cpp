@@ -35,6 +35,9 @@ KernelDescription polyattn::describeEntry(const Entry &entry) {
     result.fixedSizes[indexOf(kHeads)] = *signature.fixedHeads;
   if (signature.fixedKvHeads)
     result.fixedSizes[indexOf(signature.canonical(kKeyHeads))] = *signature.fixedKvHeads;
+  for (auto [i, limit] : llvm::enumerate(signature.limits))
+    if (limit)
+      result.limits.push_back({SizeName(-1 - int64_t(i)), limit->most, limit->argument});
   result.featureDimension = signature.facts.featureDim;
   result.degree = signature.facts.degree;
   result.scoreForm = signature.facts.scoreForm;

@@ -76,6 +76,8 @@ void driver::fillRandom(const Signature &signature, const TensorSignature &argum
   int64_t lastPosition = lastRandomPosition(signature);
   if (sizes.rows)
     lastPosition = std::min(lastPosition, sizes.rows - std::max(sizes.queries, sizes.keys));
+  if (const SizeLimit *limit = signature.limitOf(kPositions); limit && signature.slots)
+    lastPosition = std::min(lastPosition, limit->most - sizes.queries);
   std::vector<int64_t> numbers;
   if (argument.role == Role::Slots)
     numbers = randomSlots(generator, sizes.slots, tensor.count());

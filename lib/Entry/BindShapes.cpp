@@ -95,6 +95,11 @@ Expected<CallSizes> SizeBinder::finish() const {
   sizes.kvHeads = value(kKeyHeads).value_or(sizes.heads);
   sizes.rows = value(kTableRows).value_or(0);
   sizes.sequences = value(kSequences).value_or(0);
+  // Packed sequences have a T each.
+  for (auto [symbol, size] : {std::pair(kPositions, sizes.queries), {kKeyPositions, sizes.keys}})
+    if (const SizeLimit *limit = signature.limitOf(symbol);
+        limit && size > limit->most && !signature.offsets)
+      return failLimit(signature, signature.canonical(symbol), size, "");
   int64_t calls = signature.offsets ? sizes.sequences : sizes.batch;
   sizes.slots = value(kSlots).value_or(signature.slots ? calls : 0);
   if (sizes.heads % sizes.kvHeads != 0)

@@ -35,7 +35,11 @@ public:
     if (Error error = checkOffsets())
       return error;
     // Where a call ends is not known without its offsets.
-    return signature.offsets && offsets.empty() ? Error::success() : checkFirst();
+    if (signature.offsets && offsets.empty())
+      return Error::success();
+    if (Error error = checkFirst())
+      return error;
+    return checkLimit();
   }
 
 private:
@@ -131,11 +135,36 @@ private:
     return Error::success();
   }
 
+  /// A sequence has the positions of the call, and those before where calls continue it.
+  Error checkLimit() const {
+    const SizeLimit *limit = signature.limitOf(kPositions);
+    size_t count = !offsets.empty() ? offsets.size() - 1 : signature.slots ? first.size() : 0;
+    for (size_t batch = 0; limit && batch < count; ++batch) {
+      if (!slots.empty() && slots[batch] < 0)
+        continue;
+      int64_t length = lengthOf(batch) + (signature.slots && !first.empty() ? first[batch] : 0);
+      if (length > limit->most)
+        return failLimit(signature, kPositions, length,
+                         (signature.offsets ? " in sequence " : " in batch ") + Twine(batch));
+    }
+    return Error::success();
+  }
+
   const Signature &signature;
   const CallSizes &sizes;
   SmallVector<int64_t> slots, lengths, offsets, first;
 };
 } // namespace
+
+Error polyattn::failLimit(const Signature &signature, SizeName size, int64_t came,
+                          const Twine &where) {
+  const SizeLimit &limit = *signature.limitOf(size);
+  const TensorSignature &argument = signature.arguments[limit.argument];
+  std::string name = sizeToString(size);
+  return createStringError("argument '" + argument.name + "': expected " + name +
+                           " <= " + Twine(limit.most) + " with shape " + argument.formatDims() +
+                           ", got " + name + " = " + Twine(came) + where);
+}
 
 Error polyattn::checkNumbers(const Signature &signature, const CallSizes &sizes,
                              WholeNumbers numbers) {

@@ -58,6 +58,7 @@ llvm::Expected<Signature> polyattn::derivedSignature(AttentionOp entry,
   result.slots = definition.slots;
   result.lengths = definition.lengths;
   result.positionUnit = definition.positionUnit;
+  result.limits = definition.limits;
   result.facts = definition.facts;
   auto describe = [&](std::vector<TensorSignature> &tensors,
                       const std::vector<TensorSignature> &known) {

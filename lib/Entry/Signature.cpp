@@ -41,6 +41,11 @@ std::optional<int64_t> Signature::fixedSize(int64_t size) const {
   return name == kKeyHeads ? fixedKvHeads : std::nullopt;
 }
 
+const SizeLimit *Signature::limitOf(SizeName size) const {
+  const std::optional<SizeLimit> &limit = limits[indexOf(canonical(size))];
+  return limit ? &*limit : nullptr;
+}
+
 static const TensorSignature *find(const std::vector<TensorSignature> &tensors, StringRef name) {
   auto it = llvm::find_if(tensors, [&](const TensorSignature &t) { return t.name == name; });
   return it == tensors.end() ? nullptr : &*it;
@@ -169,6 +174,16 @@ int64_t leastCommonMultiple(int64_t a, int64_t b) {
              : result;
 }
 
+/// Tables that cover the calls have the distances of so many positions.
+void limitPositions(Signature &signature, ArrayRef<Uses> uses) {
+  for (auto [argument, use] : llvm::enumerate(uses))
+    for (SizeName size : {kPositions, kKeyPositions}) {
+      std::optional<SizeLimit> &limit = signature.limits[indexOf(signature.canonical(size))];
+      if (use.mostPositions && (!limit || *use.mostPositions < limit->most))
+        limit = {*use.mostPositions, unsigned(argument)};
+    }
+}
+
 /// The spec fixes a number of heads by its list of decay factors.
 llvm::Error fixHeads(Signature &signature, ArrayRef<AttendOp> attends) {
   for (AttendOp attend : attends) {
@@ -209,6 +224,7 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
       signature.positionUnit = leastCommonMultiple(signature.positionUnit, *attend.getBlock());
   if (llvm::Error error = fixHeads(signature, analysis.attends))
     return std::move(error);
+  limitPositions(signature, analysis.uses);
 
   llvm::StringSet<> names;
   for (auto [argument, name, use] :

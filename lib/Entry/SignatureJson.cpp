@@ -38,7 +38,7 @@ llvm::json::Object polyattn::toJson(const Signature &signature) {
     return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
   };
   const EntryFacts &facts = signature.facts;
-  return llvm::json::Object{{"name", signature.name},
+  llvm::json::Object result{{"name", signature.name},
                             {"arguments", tensors(signature.arguments)},
                             {"results", tensors(signature.results)},
                             {"feature_dim", optional(facts.featureDim)},
@@ -47,4 +47,13 @@ llvm::json::Object polyattn::toJson(const Signature &signature) {
                                                ? llvm::json::Value(nullptr)
                                                : llvm::json::Value(facts.scoreForm)},
                             {"state_bytes", optional(facts.stateBytes)}};
+  llvm::json::Array limits;
+  for (auto [i, limit] : llvm::enumerate(signature.limits))
+    if (limit)
+      limits.push_back(llvm::json::Object{{"size", sizeToString(-1 - int64_t(i))},
+                                          {"most", limit->most},
+                                          {"argument", signature.arguments[limit->argument].name}});
+  if (!limits.empty())
+    result["limits"] = std::move(limits);
+  return result;
 }

@@ -222,4 +222,7 @@ void UseAnalysis::classify(OpOperand &operand, Uses &use) {
   use.gain |= meaningOf(operand) == WeightMeaning::Gain;
   use.frequencies |= meaningOf(operand) == WeightMeaning::Frequencies;
   use.lags |= meaningOf(operand) == WeightMeaning::Lags;
+  if (auto relative = dyn_cast<RelativeOp>(operand.getOwner()))
+    if (LagTable lags = relative.getLags(); lags.coversCalls)
+      use.mostPositions = std::min(use.mostPositions.value_or(lags.positions()), lags.positions());
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Schedule/Windows.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -13,9 +14,9 @@ using namespace polyattn;
 /// The number of positions on either side, a row's own one included, that a table has numbers for;
 /// none where it has one for every distance.
 static std::optional<int64_t> windowOfTable(const LagTable &lags) {
-  if (lags.repeatsLast)
+  if (lags.repeatsLast || lags.coversCalls)
     return std::nullopt;
-  return lags.count - lags.origin;
+  return lags.positions();
 }
 
 namespace {
@@ -73,6 +74,20 @@ static std::optional<int64_t> windowByTables(AttendOp attend) {
   if (RelativeSlopeOp slope = attend.getLagSlope())
     ofValue = windowOfTable(slope.getLags());
   return ofScores && ofValue ? std::min(*ofScores, *ofValue) : ofScores ? ofScores : ofValue;
+}
+
+std::optional<int64_t> polyattn::keptWindowOf(AttendOp attend) {
+  std::optional<int64_t> window = windowOf(attend);
+  if (attend.getLocalQuery())
+    return window;
+  auto see = [&](Operation *op) {
+    if (auto relative = dyn_cast<RelativeOp>(op))
+      if (LagTable lags = relative.getLags(); lags.coversCalls)
+        window = std::min(window.value_or(lags.positions()), lags.positions());
+    return false;
+  };
+  findInScore(attend.getQuery(), see);
+  return window;
 }
 
 std::optional<int64_t> polyattn::windowOf(AttendOp attend) {

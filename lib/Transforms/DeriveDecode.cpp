@@ -83,10 +83,11 @@ static LogicalResult checkStates(AttentionOp attention, ArrayRef<AttendOp> atten
 
 namespace {
 
-/// Where a table of distances ends, a ring has all keys that a row takes something of.
+/// Where a table of distances ends, or covers whole sequences, a ring has all keys that a row takes
+/// something of.
 void writeWindows(ArrayRef<AttendOp> attends) {
   for (AttendOp attend : attends)
-    if (std::optional<int64_t> window = windowOf(attend); window && !mayHaveState(attend))
+    if (std::optional<int64_t> window = keptWindowOf(attend); window && !mayHaveState(attend))
       attend.setWindow(*window);
 }
 

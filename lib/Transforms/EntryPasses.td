@@ -32,8 +32,9 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
     If attends have a window, rings keep the rows of the last positions (`window_keys`,
     `window_values`; the op `keep` has their layout). A ring has as many rows as the longest window
     that reads its tensor needs. A score by distance whose table ends, with `beyond = zero`, gives
-    an attend its window, as `--polyattn-find-windows` does. Attends with states may stand beside
-    attends with windows; attends with local vectors may not.
+    an attend its window, as `--polyattn-find-windows` does. So does a table with `beyond = error`,
+    which has the distances of whole sequences. Attends with states may stand beside attends with
+    windows; attends with local vectors may not.
 
     Inline and simplify maps first: states are then smaller. An attend without a state that can be
     continued is an error. The reasons are:

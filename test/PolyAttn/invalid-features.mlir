@@ -480,7 +480,7 @@ polyattn.attention @relative_c2(%q: tensor<?x?x?x4xf32>, %u: tensor<4x4xf32>) ->
 // -----
 
 polyattn.feature_map @relative_beyond(%x: [4], %c: 4) {
-  // expected-error@+1 {{expected beyond of zero, last, got 'first'}}
+  // expected-error@+1 {{expected beyond of zero, last, error, got 'first'}}
   %y = relative %c {beyond = first} : 4
   yield %y : [1]
 }

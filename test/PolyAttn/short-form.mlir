@@ -160,6 +160,7 @@ polyattn.attention @selections<d = 8>(q, k, v: seq[d]) {
 // CHECK: rope %{{.*}} {dims = 8, inverse, layout = interleaved, offset = 2.0, scale = 0.5}
 // CHECK: relative %{{.*}} {beyond = last, log} : 8
 // CHECK: relative %{{.*}} {beyond = zero} : 8
+// CHECK: relative %{{.*}} {beyond = error} : 8
 // CHECK: clamp_min %{{.*}} {value = 0.1
 // CHECK: power 2 %{{.*}} {symmetric}
 // CHECK: power 3 %{{.*}} {abs, block = 4, symmetric}
@@ -181,6 +182,7 @@ polyattn.attention @selections<d = 8>(q, k, v: seq[d]) {
 // SHORT: = rope(q, f, layout = interleaved, offset = 2, scale = 0.5, inverse = true)
 // SHORT: = relative(w, beyond = last, log = true)
 // SHORT: = relative(w, beyond = zero)
+// SHORT: = relative(w, beyond = error)
 // SHORT: = clamp_min(q, 0.1)
 // SHORT: = sym(q, 2)
 // SHORT: = sym(q, 3, block = 4, abs = true)
@@ -197,6 +199,7 @@ polyattn.attention @functions(q, k, v: seq[8], w: weight[8], u: weight[8, 8], f:
   i = rope(q, f, layout = interleaved, offset = 2, scale = 0.5, inverse = true)
   rl = relative(w, beyond = last, log = true)
   rz = relative(w, beyond = zero)
+  re = relative(w, beyond = error)
   j = clamp_min(q, 0.1)
   l = sym(q, 2)
   m = sym(q, 3, block = 4, abs = true)

@@ -235,6 +235,21 @@ polyattn.attention @ended_tables(%q: tensor<?x?x?x4xf32>, %t: tensor<40xf32>) ->
 
 // -----
 
+// A table of all distances that sequences have is a window that they never leave, of any rows.
+// CHECK-LABEL: polyattn.attention @covered_softmax__decode(
+// CHECK-SAME:    %window_keys: tensor<?x?x64x4xf32>
+// CHECK:         attend {{.*}} normalize <softmax> {window = 40}
+polyattn.attention @covered_softmax(%q: tensor<?x?x?x4xf32>, %t: tensor<40xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<40xf32> -> 40
+  %r = relative %c {beyond = error} : 40
+  %b = concat %a, %r : [4], [1]
+  %o = attend query %b key %b value %a causal normalize <softmax> : [4] + [1], [4] + [1], [4]
+  return %o : [4]
+}
+
+// -----
+
 // Where pairs beyond the table have a score all the same, every key would be kept.
 polyattn.attention @ended_softmax(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]

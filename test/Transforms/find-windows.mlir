@@ -66,3 +66,20 @@ polyattn.attention @counted(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>)
   %m = attend query %r key %r value %a causal normalize <sum, eps = 1.0, eps_mode = row_max> {signed_scores} : [1], [1], [4]
   return %o, %p, %m : [4], [4], [4]
 }
+
+// A table of all distances that calls have does not end.
+// CHECK-LABEL: polyattn.attention @covered
+// CHECK:         attend {{.*}} normalize <none> :
+// CHECK:         attend {{.*}} normalize <none> {window = 6} :
+polyattn.attention @covered(%q: tensor<?x?x?x4xf32>, %t: tensor<?x8xf32>, %u: tensor<?x6xf32>)
+    -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %t : tensor<?x8xf32> -> 8
+  %d = read %u : tensor<?x6xf32> -> 6
+  %r = relative %c {beyond = error} : 8
+  %s = relative %d {beyond = zero} : 6
+  %rs = tensor %r, %s : [1], [1]
+  %o = attend query %r key %r value %a causal normalize <none> : [1], [1], [4]
+  %p = attend query %rs key %rs value %a causal normalize <none> : [1] x [1], [1] x [1], [4]
+  return %o, %p : [4], [4]
+}

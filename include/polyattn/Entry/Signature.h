@@ -53,6 +53,12 @@ struct EntryFacts {
   std::optional<int64_t> stateBytes;
 };
 
+/// The most that a named size may be, which the shape of an argument says.
+struct SizeLimit {
+  int64_t most;
+  unsigned argument;
+};
+
 struct Signature {
   std::string name;
   std::vector<TensorSignature> arguments, results;
@@ -71,12 +77,17 @@ struct Signature {
   /// The argument that has the offsets of packed sequences, whose states, slots and first positions
   /// have N in the place of B.
   std::optional<unsigned> offsets;
+  /// Limits of named sizes, by indexOf. T is the length of each sequence where these are packed,
+  /// and of what is known of it where calls continue it.
+  std::array<std::optional<SizeLimit>, POLYATTN_NAMED_SIZES> limits;
   EntryFacts facts;
 
   /// The name that stands for `name` here: Tk becomes T and Hkv H where they are the same.
   SizeName canonical(SizeName name) const;
   /// The size where the spec gives it, in a type or by a list of decay factors.
   std::optional<int64_t> fixedSize(int64_t size) const;
+  /// The limit of a size; null where it has none.
+  const SizeLimit *limitOf(SizeName size) const;
   const TensorSignature *findArgument(llvm::StringRef name) const;
   const TensorSignature *findResult(llvm::StringRef name) const;
   /// What sequences hold.
@@ -155,11 +166,15 @@ inline constexpr int64_t kPositionLimit = int64_t(1) << 53;
 /// Gives an argument of whole numbers.
 using WholeNumbers = llvm::function_ref<const HostTensor *(unsigned argument)>;
 
+/// Says that a size is above its limit; `where` names the sequence.
+llvm::Error failLimit(const Signature &signature, SizeName size, int64_t came,
+                      const llvm::Twine &where);
+
 /// Checks the numbers that decide which memory is read: slots are rows of the pools, each once, or
 /// below 0; no length is longer than the call; offsets are those of sequences in order that fill
 /// all T positions, none longer than the tables of positions; and calls begin at no negative
-/// position, at multiples of the local block, and with rows enough in tables behind it. Arguments
-/// for which `numbers` gives null are not looked at.
+/// position, at multiples of the local block, and with rows enough in tables behind it. No sequence
+/// is longer than the limit of T. Arguments for which `numbers` gives null are not looked at.
 llvm::Error checkNumbers(const Signature &signature, const CallSizes &sizes, WholeNumbers numbers);
 
 /// The shape of an argument or a result in a call. Sizes are bound.
@@ -168,7 +183,7 @@ llvm::SmallVector<int64_t, 4> shapeOf(const TensorSignature &tensor, const CallS
 /// {"name", "arguments": [{"name", "shape" (null: dynamic), "dims", "dtype", "role", "gradient_of"
 /// and
 ///  "saved_from" where they are not empty}], "results", "feature_dim", "degree", "score_form",
-///  "state_bytes"}
+///  "state_bytes", "limits": [{"size", "most", "argument"}] where there are some}
 llvm::json::Object toJson(const Signature &signature);
 
 } // namespace polyattn

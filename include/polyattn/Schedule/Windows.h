@@ -16,6 +16,10 @@ namespace polyattn {
 /// leaves.
 std::optional<int64_t> windowOf(AttendOp attend);
 
+/// The positions before a query, its own one included, that calls which continue a sequence keep
+/// for it: its window, or all that sequences may have, by a table with `beyond = error`.
+std::optional<int64_t> keptWindowOf(AttendOp attend);
+
 } // namespace polyattn
 
 #endif // POLYATTN_SCHEDULE_WINDOWS_H

@@ -146,6 +146,28 @@ TEST_F(CAPIOnGPU, TakesTheDeviceByItsNumber) {
   EXPECT_NE(compile("linear", "cudax").find("cudax"), std::string::npos);
 }
 
+TEST_F(CAPIOnGPU, ChecksLimitsBeforeALaunch) {
+  const std::string spec = R"(
+    polyattn.attention @a<d = 16, n = 40>(q, k, v: seq[d], b: head_weight[n]) {
+      c = relative(b, beyond = error, log = true)
+      return attend(tensor(c, elu_plus_one(q)), tensor(c, elu_plus_one(k)), v) causal normalize sum(1)
+    })";
+  polyattn_compile_options options = POLYATTN_COMPILE_OPTIONS_INIT;
+  options.target = "cuda";
+  options.cache_directory = "";
+  polyattn_error *error = nullptr;
+  kernel = polyattn_compile_text(spec.data(), spec.size(), "spec", &options, &error);
+  ASSERT_TRUE(kernel) << take(error);
+  EXPECT_EQ(polyattn_kernel_limit(kernel, POLYATTN_SIZE_T, nullptr), 40);
+  placeTensors(1, 40);
+  EXPECT_EQ(launch(), "");
+  size_t before = fake.launches.size();
+  EXPECT_GT(before, 0u);
+  placeTensors(1, 41);
+  EXPECT_EQ(launch(), "a: argument 'b': expected T <= 40 with shape [H, 40], got T = 41");
+  EXPECT_EQ(fake.launches.size(), before);
+}
+
 TEST_F(CAPIOnGPU, RefusesCallsOfTheOtherKind) {
   ASSERT_EQ(compile("linear"), "");
   placeTensors();

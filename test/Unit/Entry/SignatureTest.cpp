@@ -215,6 +215,73 @@ TEST_F(SignatureTest, FirstPositionFreesTheLengthOfTables) {
             "argument 'first': expected [B] with B = 2 (from argument 'q'), got [3]");
 }
 
+/// Numbers of a call in memory.
+static HostTensor wholeNumbers(std::vector<int64_t> numbers) {
+  HostTensor tensor = llvm::cantFail(allocateTensor(ElementType::I64, {int64_t(numbers.size())}));
+  tensor.forEach([&](int64_t i, void *address) {
+    storeElement(ElementType::I64, address, double(numbers[i]));
+  });
+  return tensor;
+}
+
+TEST_F(SignatureTest, TablesThatCoverCallsLimitPositions) {
+  Signature signature = parse(R"(
+    polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %t: tensor<?x15xf32>,
+                          %u: tensor<9xf32>, %z: tensor<3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %y = read %k : tensor<?x?x?x4xf32> -> [4]
+      %c = read %t : tensor<?x15xf32> -> 15
+      %d = read %u : tensor<9xf32> -> 9
+      %e = read %z : tensor<3xf32> -> 3
+      %r = relative %c {beyond = error, two_sided} : 15
+      %s = relative %d {beyond = error} : 9
+      %w = relative %e {beyond = zero} : 3
+      %a = tensor %r, %s, %w, %x : [1], [1], [1], [4]
+      %b = tensor %r, %s, %w, %y : [1], [1], [1], [4]
+      %o = attend query %a key %b value %y full normalize <none>
+        {grouping = #polyattn.grouping<block>}
+        : [1] x [1] x [1] x [4], [1] x [1] x [1] x [4], [4]
+      return %o : [4]
+    })");
+  for (SizeName name : {kPositions, kKeyPositions}) {
+    ASSERT_TRUE(signature.limitOf(name));
+    EXPECT_EQ(signature.limitOf(name)->most, 8);
+    EXPECT_EQ(signature.limitOf(name)->argument, 2u);
+  }
+  EXPECT_FALSE(signature.limitOf(kBatch));
+  CallSizes sizes;
+  EXPECT_EQ(
+      llvm::toString(bindShapes(signature, {{1, 8, 2, 4}, {1, 7, 2, 4}, {2, 15}, {9}, {3}}, sizes)),
+      "");
+  EXPECT_EQ(bindError(signature, {{1, 9, 2, 4}, {1, 7, 2, 4}, {2, 15}, {9}, {3}}),
+            "argument 't': expected T <= 8 with shape [H, 15], got T = 9");
+  EXPECT_EQ(bindError(signature, {{1, 2, 2, 4}, {1, 9, 2, 4}, {2, 15}, {9}, {3}}),
+            "argument 't': expected Tk <= 8 with shape [H, 15], got Tk = 9");
+  EXPECT_EQ(llvm::cantFail(backwardSignature(signature, {})).limitOf(kPositions)->most, 8);
+}
+
+TEST_F(SignatureTest, PackedSequencesHaveALimitEach) {
+  Signature signature = parse(R"(
+    polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %t: tensor<8xf32>, %at: tensor<?xi64>)
+        -> (o: tensor<?x?x?x4xf32>) packed %at {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %c = read %t : tensor<8xf32> -> 8
+      %r = relative %c {beyond = error} : 8
+      %o = attend query %r key %r value %x causal normalize <none> : [1], [1], [4]
+      return %o : [4]
+    })");
+  CallSizes sizes;
+  EXPECT_EQ(llvm::toString(bindShapes(signature, {{1, 20, 2, 4}, {8}, {4}}, sizes)), "");
+  auto check = [&](std::vector<int64_t> offsets) {
+    HostTensor numbers = wholeNumbers(std::move(offsets));
+    return llvm::toString(
+        checkNumbers(signature, sizes, [&](unsigned i) { return i == 2 ? &numbers : nullptr; }));
+  };
+  EXPECT_EQ(check({0, 8, 12, 20}), "");
+  EXPECT_EQ(check({0, 8, 11, 20}),
+            "argument 't': expected T <= 8 with shape [8], got T = 9 in sequence 2");
+}
+
 // As passes leave them that drop an attend which is not returned.
 TEST_F(SignatureTest, UnusedDecaysAndStatesAreKnownByTheirShapes) {
   Signature signature = parse(R"(
