@@ -36,17 +36,41 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The most that a named size may be: "T" is at most 128, as the shape of the argument "b" says. Of packed sequences each has a T,
+    and where calls continue sequences T is what has come until the call's end."""
+
+    size: str
+    most: int
+    argument: str
+
+
+@dataclass(frozen=True)
 class Signature:
-    """The arguments and results of an entry, in their order."""
+    """The arguments and results of an entry, in their order, and limits of named sizes."""
 
     name: str
     arguments: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
+    limits: tuple[Limit, ...] = ()
 
     @functools.cached_property
     def pools(self) -> tuple[bool, ...]:
         """For each argument whether it is a pool of states."""
         return tuple(one.shape[:1] == ("P",) for one in self.arguments)
+
+    def check_limits(self, sizes: Mapping[str, Any]) -> None:
+        """Refuses sizes, as far as they are known numbers, as a call would. The lengths of packed sequences are no sizes."""
+        if any("N+1" in one.shape for one in self.arguments):
+            return
+        for limit in self.limits:
+            found = sizes.get(limit.size)
+            if isinstance(found, int) and found > limit.most:
+                shape = next(one.shape for one in self.arguments if one.name == limit.argument)
+                raise CallError(
+                    f"{self.name}: argument '{limit.argument}': expected {limit.size} <= {limit.most} with shape "
+                    f"[{', '.join(map(str, shape))}], got {limit.size} = {found}"
+                )
 
     def __str__(self) -> str:
         arguments, results = (", ".join(map(str, part)) for part in (self.arguments, self.results))
@@ -57,7 +81,8 @@ def _signature_of(program: _polyattn.Program) -> Signature:
     parts: tuple[list[Tensor], list[Tensor]] = ([], [])
     for (name, is_result, dtype, shape), role in zip(program._tensors(), program._roles()):
         parts[is_result].append(Tensor(name, dtype, shape, role))
-    return Signature(program.entry, tuple(parts[0]), tuple(parts[1]))
+    limits = tuple(Limit(*one) for one in program._limits())
+    return Signature(program.entry, tuple(parts[0]), tuple(parts[1]), limits)
 
 
 def _usable_processors() -> int:

@@ -38,7 +38,7 @@ Precision = Literal["f32", "bf16"]
 GeluForm = Literal["tanh", "erf"]
 RopeLayout = Literal["half", "interleaved", "deinterleave"]
 EpsPlace = Literal["inside", "outside"]
-Beyond = Literal["zero", "last"]
+Beyond = Literal["zero", "last", "error"]
 TriangleWeights = Literal["none", "sqrt2"]
 
 

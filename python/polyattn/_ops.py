@@ -242,7 +242,8 @@ def relative(table: Any, *, beyond: Beyond, log: bool = False, two_sided: bool =
     it at the same places. Such attentions compute all pairs.
 
     table: a weight [n], or [heads, n] with a row for each query head. It has the distances |i - j| from 0 to n - 1.
-    beyond: what distances from n on count as: zero, or the last number of the table.
+    beyond: what distances from n on count as: zero, or the last number of the table. With error there are none: a call of more than n
+        positions, of queries or keys, is refused, and two-sided one of more than (n + 1) / 2.
     log: the table has the logarithms of the scores, which are positive then.
     two_sided: for the mask full, the table has the lags i - j from -(n - 1) / 2 to (n - 1) / 2; n is odd.
     """

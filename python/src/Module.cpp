@@ -106,7 +106,8 @@ NB_MODULE(_polyattn, module) {
       .def_rw("threads", &Program::threads)
       .def_rw("_team", &Program::team, "team"_a.none())
       .def("_tensors", &Program::tensors)
-      .def("_roles", &Program::roles);
+      .def("_roles", &Program::roles)
+      .def("_limits", &Program::limits);
   nb::class_<Kernel, Program>(module, "Kernel")
       .def(nb::init<const Source &>(), "source"_a)
       .def("_json", &Kernel::json);

@@ -341,6 +341,17 @@ nb::list Program::roles() const {
   return result;
 }
 
+nb::list Program::limits() const {
+  nb::list result;
+  for (int64_t size = -1; size >= -POLYATTN_NAMED_SIZES; --size) {
+    size_t argument = 0;
+    int64_t most = limitOf(size, &argument);
+    if (most >= 0)
+      result.append(nb::make_tuple(polyattn_size_name(size), most, infos[argument].name));
+  }
+  return result;
+}
+
 Kernel::Kernel(const Source &source) {
   polyattn_compile_options options = source.options();
   Interrupts interrupts(source.what());

@@ -61,6 +61,8 @@ public:
   nanobind::list tensors() const;
   /// What each of them is to the attention: "query", "weight", "gain", "frequencies", ...
   nanobind::list roles() const;
+  /// (name, most, argument) of every named size that has a limit.
+  nanobind::list limits() const;
 
   std::string entry;
   /// The threads of a call that does not say how many.
@@ -80,6 +82,7 @@ protected:
   /// its own.
   virtual int64_t placeOf(size_t index) const { return -1; }
   virtual const char *roleOf(size_t index) const = 0;
+  virtual int64_t limitOf(int64_t size, size_t *argument) const = 0;
   /// In the spec's order, arguments first.
   std::vector<polyattn_tensor_info> infos;
   size_t numArguments = 0;
@@ -116,6 +119,9 @@ protected:
   const char *roleOf(size_t index) const override {
     return polyattn_kernel_tensor_role(kernel.get(), index);
   }
+  int64_t limitOf(int64_t size, size_t *argument) const override {
+    return polyattn_kernel_limit(kernel.get(), size, argument);
+  }
 
 private:
   struct Destroy {
@@ -135,6 +141,9 @@ protected:
            Interrupts &interrupts, polyattn_error **error) const override;
   const char *roleOf(size_t index) const override {
     return polyattn_reference_tensor_role(reference.get(), index);
+  }
+  int64_t limitOf(int64_t size, size_t *argument) const override {
+    return polyattn_reference_limit(reference.get(), size, argument);
   }
 
 private:

@@ -12,6 +12,8 @@ from polyattn import library
 torch = pytest.importorskip("torch")
 pt = pytest.importorskip("polyattn.torch")
 
+from polyattn.torch._eager import Eager  # noqa: E402
+
 
 def lag_scores(table, queries, keys, *, beyond, two_sided=False):
     """c(i - j) of a table [H, n], as [H, T, Tk]."""
@@ -121,6 +123,108 @@ def test_sums_and_powers_of_scores_by_distance(rng):
     torch.testing.assert_close(o.double(), attention(scores, v.double(), True, 0.0), rtol=1e-4, atol=1e-4)
 
 
+def covered(distances, mask="causal"):
+    """An attention of at most `distances` positions."""
+    return library.relative(16, 24, feature_map="elu", mask=mask, beyond="error", distances=distances)
+
+
+def of_length(rng, length, numbers):
+    return tensors(rng, (2, length, 2, 16), (2, length, 2, 16), (2, length, 2, 24), (2, numbers))
+
+
+@pytest.mark.parametrize("mask", ["causal", "full"])
+@pytest.mark.parametrize("distances", [1, 17, 70])
+def test_a_table_covers_calls_of_its_length(rng, mask, distances):
+    causal = mask == "causal"
+    numbers = distances if causal else 2 * distances - 1
+    given = of_length(rng, distances, numbers)
+    found = [x.clone().requires_grad_() for x in given]
+    expected = [x.double().requires_grad_() for x in given]
+    spec = covered(distances, mask)
+    attend = pt.load(spec)
+    q, k, v, table = expected
+    scores = lag_scores(table.exp(), distances, distances, beyond="zero", two_sided=not causal) * by_elu(q, k)
+    rows = attention(scores, v, causal, 1e-6)
+    kernel, reference = polyattn.compile(spec), polyattn.reference(spec)
+    arrays = [x.numpy() for x in given]
+    np.testing.assert_allclose(kernel(*arrays), rows.detach().numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(reference(*arrays), rows.detach().numpy(), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(Eager(spec, None, attend.signature).direct(*expected), rows)
+    check_rows_and_gradients(attend(*found), rows, found, expected)
+
+
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_no_way_to_call_takes_more_positions_than_a_table_covers(rng, mask):
+    spec, numbers = covered(30, mask), 30 if mask == "causal" else 59
+    given = of_length(rng, 31, numbers)
+    arrays = [x.numpy() for x in given]
+    message = rf"relative: argument 'b': expected T <= 30 with shape \[H, {numbers}\], got T = 31"
+    out = np.full((2, 31, 2, 24), 7, "f4")
+    with pytest.raises(polyattn.CallError, match=message):
+        polyattn.compile(spec)(*arrays, out=out)
+    with pytest.raises(polyattn.CallError, match=message):
+        polyattn.reference(spec)(*arrays, out=out.astype("f8"))
+    assert (out == 7).all()
+    attend = pt.load(spec)
+    attend(*(x.to("meta") for x in of_length(rng, 30, numbers)))
+    # Eager, of shapes alone, and with gradients.
+    for tensors_of_call in (
+        given, [x.to("meta") for x in given], [x.clone().requires_grad_() for x in given],
+        [x.to("meta").requires_grad_() for x in given],
+    ):  # fmt: skip
+        with pytest.raises(polyattn.CallError, match=message):
+            attend(*tensors_of_call)
+    with pytest.raises(polyattn.CallError, match=message):
+        Eager(spec, None, attend.signature).direct(*given)
+    layer = pt.nn.Attention(spec, 48, heads=2)
+    assert layer(torch.randn(1, 30, 48)).shape == (1, 30, 48)
+    with pytest.raises(polyattn.CallError, match=message):
+        layer(torch.randn(1, 31, 48))
+    with pytest.raises(polyattn.CallError, match=message):
+        layer.to("meta")(torch.empty(1, 31, 48, device="meta"))
+
+
+def test_a_signature_says_what_limits_sizes():
+    (limit,) = polyattn.compile(covered(30)).signature.limits
+    assert (limit.size, limit.most, limit.argument) == ("T", 30, "b")
+    limits = polyattn.reference(covered(30, "full")).signature.limits
+    assert {(one.size, one.most) for one in limits} == {("T", 30), ("Tk", 30)}
+    assert polyattn.compile(library.relative(8, feature_map="elu")).signature.limits == ()
+
+
+def test_keys_are_limited_too(rng):
+    q, k, v, table = of_length(rng, 31, 59)
+    kernel = polyattn.compile(covered(30, "full"))
+    with pytest.raises(polyattn.CallError, match=r"expected Tk <= 30 with shape \[H, 59\], got Tk = 31"):
+        kernel(*(x.numpy() for x in (q[:, :7].contiguous(), k, v, table)))
+
+
+def test_packed_sequences_are_limited_each(rng):
+    q, k, v, table = (x[:1] if x.dim() == 4 else x for x in of_length(rng, 60, 30))
+    attend = pt.load(covered(30))
+    packed = attend(q, k, v, table, cu_seqlens=torch.tensor([0, 30, 30, 60]))
+    for part in (slice(0, 30), slice(30, 60)):
+        torch.testing.assert_close(packed[:, part], attend(q[:, part], k[:, part], v[:, part], table), rtol=1e-5, atol=1e-6)
+    with pytest.raises(polyattn.CallError, match=r"'b': expected T <= 30 with shape \[H, 30\], got T = 31 in sequence 1"):
+        attend(q, k, v, table, cu_seqlens=torch.tensor([0, 29, 60]))
+
+
+@pytest.mark.parametrize("make", [covered, lambda n: library.softmax_attention(16, 24, distances=n, beyond="error")])
+def test_covered_sequences_decode_to_the_end_of_the_table(rng, make):
+    layer = pt.nn.Attention(make(30), 32, heads=2)
+    with torch.no_grad():
+        layer.b.uniform_(-1, 1)
+        (x,) = tensors(rng, (2, 30, 32))
+        rows = layer(x)
+        states = layer.new_states(2)
+        found = [layer.prefill(x[:, :11], states)]
+        found += [layer.step(x[:, i : i + size], states) for i, size in ((11, 1), (12, 9), (21, 8), (29, 1))]
+        torch.testing.assert_close(torch.cat(found, 1), rows, rtol=1e-4, atol=1e-5)
+        with pytest.raises(polyattn.CallError, match=r"'b': expected T <= 30 with shape \[H, 30\], got T = 31 in batch 0"):
+            layer.step(x[:, :1], states)
+        assert states.positions.tolist() == [30, 30]
+
+
 def test_packed_sequences_have_distances_of_their_own(rng):
     spec = library.relative(8, feature_map="elu", distances=10)
     q, k, v, table = tensors(rng, (1, 60, 2, 8), (1, 60, 2, 8), (1, 60, 2, 8), (2, 10))
@@ -145,7 +249,7 @@ def test_a_layer_learns_its_table(rng):
     "make, message",
     [
         (lambda q, c: b.relative(q, beyond="last"), "relative"),
-        (lambda q, c: b.relative(c, beyond="first"), "relative: beyond: expected one of zero, last, got 'first'"),
+        (lambda q, c: b.relative(c, beyond="first"), "relative: beyond: expected one of zero, last, error, got 'first'"),
         (lambda q, c: b.exp(b.relative(c, beyond="last")), "takes the features of a score by the distance of positions"),
         (lambda q, c: b.relative(c, beyond="last", two_sided=True), "their number is odd; got 4"),
     ],

@@ -112,7 +112,7 @@ def relative(
         of scores.
     distances: how many the table has, from 0 on; two-sided it has as many on either side, 2 distances - 1 numbers.
     two_sided: another number for a key behind the query than for one before it; where it is None as the mask is full.
-    beyond: what larger distances count as: the last number, or zero.
+    beyond: what larger distances count as: the last number, or zero; with error longer sequences are refused.
     log: the table b has the logarithms of these numbers, else the table c has the numbers, and rows whose scores are negative are not
         refused.
     per_head: a table for each head.

@@ -23,7 +23,8 @@ def softmax_attention(
     window: query i sees the keys j with |i - j| < window only: itself and window - 1 before it, with the mask full as many behind it.
     distances: the exponent has a bias of the distance, as in T5: a number of the table b, which is not scaled. It has so many distances
         from 0 on; with the mask full as many on either side, 2 distances - 1 numbers.
-    beyond: what larger distances count as: the last number, or zero. per_head: a table for each head.
+    beyond: what larger distances count as: the last number, or zero; with error longer sequences are refused. per_head: a table for each
+        head.
     rotary: queries and keys are rotated by `freqs`, pairs as of half. first_position: as in retnet.
     scale: 1 / sqrt(d) if None.
     """

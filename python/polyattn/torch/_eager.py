@@ -228,6 +228,7 @@ class Eager:
         length = tensors[0].shape[1]
         if self._has_positions and any(self._is_sequence(name, x) and x.shape[1] != length for name, x in values.items()):
             raise NoForm("positions, where there are not as many keys as queries")
+        self.signature.check_limits({"T": first + length, "Tk": first + length})
         positions = torch.arange(first, first + length, dtype=torch.float64 if tensors[0].dtype == torch.float64 else torch.float32)
         return self._run(self.body, values, positions.view(-1, 1))
 

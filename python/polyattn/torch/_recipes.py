@@ -53,6 +53,7 @@ def shapes_of(signature: Signature, inputs: list[Any]) -> list[tuple[list[Any], 
     bound.setdefault("Hkv", bound.get("H"))
     if "N+1" in bound:
         bound.setdefault("N", bound["N+1"] - 1)
+    signature.check_limits(bound)
     return [
         (
             [bound[size] if isinstance(size, str) else size for size in result.shape],
