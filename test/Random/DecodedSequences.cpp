@@ -275,6 +275,8 @@ llvm::Error DecodedSequences::run(Executable &executable, const Signature &decod
     return definition.offsets ? packed : wanted;
   };
   for (int64_t positions : trial.calls) {
+    if (const SizeLimit *limit = decode.limitOf(kPositions))
+      positions = std::min(positions, limit->most);
     std::vector<Part> parts = chooseParts(positions, /*isLast=*/false);
     if (llvm::Error error = call(executable, decode, parts, positionsOf(parts, positions), results))
       return error;

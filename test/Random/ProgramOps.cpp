@@ -91,7 +91,8 @@ bool Program::addProduct(Choices &choices, size_t x, int64_t maxFeatures) {
   case 1: {
     if (choices.chance(5)) { // a score by distance, which has no features
       bool isLog = choices.chance(70);
-      std::string attributes = choices.chance(50) ? "beyond = last" : "beyond = zero";
+      std::string attributes =
+          "beyond = " + choices.oneOf<std::string>({"last", "zero", "last", "zero", "error"});
       add("relative", {}, attributes + (isLog ? ", log" : ""), Structure::vector(1), isLog,
           {addWeight({choices.oneOf({1, 2, 7, 16, 33, 100})})});
       y = vectors.size() - 1;

@@ -134,6 +134,9 @@ private:
       sizes.batch = 1;
       sizes.queries = sizes.keys = sizes.sequences ? sizes.queries : 0;
     }
+    for (auto [name, size] : {std::pair(kPositions, &sizes.queries), {kKeyPositions, &sizes.keys}})
+      if (const SizeLimit *limit = signature.limitOf(name))
+        *size = std::min(*size, limit->most);
     if (signature.firstPosition)
       sizes.rows = std::min<int64_t>(driver::lastRandomPosition(signature), 2048) +
                    std::max(sizes.queries, sizes.keys);
@@ -169,8 +172,8 @@ private:
   bool keepsWindows() {
     bool found = false;
     if (trial.direction == CallDirection::Decode)
-      attention.walk([&](AttendOp attend) { found |= windowOf(attend).has_value(); });
-    return found;
+      attention.walk([&](AttendOp attend) { found |= keptWindowOf(attend).has_value(); });
+    return found || signature.limitOf(kPositions);
   }
 
   /// The entries of gradients, without states after blocks where no attend can keep some.
