@@ -29,6 +29,8 @@ def PolyAttn_ConvolveOp
     Unlike all other feature ops it takes vectors of other positions. So it stands in an attention
     and in no map, and no attend takes what is computed from it: that needs an entry of its own.
 
+    Calls have at most 2^23 positions.
+
     C1: the filter is a matrix of 1 to 2^24 lags and as many columns as the vector has elements, or
         a vector of lags.
     C2: the filter is an argument.
@@ -41,6 +43,8 @@ def PolyAttn_ConvolveOp
   let extraClassDeclaration = kinds # [{
     /// The most lags of a filter.
     static constexpr int64_t kMostLags = int64_t(1) << 24;
+    /// The most positions of a call: roots of unity are exact for twice as many.
+    static constexpr int64_t kMostPositions = int64_t(1) << 23;
     int64_t getLags();
     /// Whether all elements have the numbers of one column.
     bool hasSharedChannels();

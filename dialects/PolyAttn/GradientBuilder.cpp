@@ -53,7 +53,8 @@ void GradientBuilder::addToFilter(ConvolveOp op, Value dy) {
     return;
   FilterTerms &terms = filterTerms.try_emplace(filter, FilterTerms{op, {}}).first->second;
   if (op.getCircular() == terms.first.getCircular() &&
-      op.getReversed() == terms.first.getReversed())
+      op.getReversed() == terms.first.getReversed() &&
+      op.getType().getWidth() == terms.first.getType().getWidth())
     terms.pairs.push_back({op.getInput(), dy});
   else
     refuseFilter(op);

@@ -222,7 +222,13 @@ void UseAnalysis::classify(OpOperand &operand, Uses &use) {
   use.gain |= meaningOf(operand) == WeightMeaning::Gain;
   use.frequencies |= meaningOf(operand) == WeightMeaning::Frequencies;
   use.lags |= meaningOf(operand) == WeightMeaning::Lags;
+  auto limit = [&](int64_t positions) {
+    use.mostPositions = std::min(use.mostPositions.value_or(positions), positions);
+  };
   if (auto relative = dyn_cast<RelativeOp>(operand.getOwner()))
     if (LagTable lags = relative.getLags(); lags.coversCalls)
-      use.mostPositions = std::min(use.mostPositions.value_or(lags.positions()), lags.positions());
+      limit(lags.positions());
+  if (auto convolution = dyn_cast<ConvolveOp>(operand.getOwner());
+      convolution && operand.get() == convolution.getFilter())
+    limit(ConvolveOp::kMostPositions);
 }

@@ -20,7 +20,7 @@ struct Uses {
   bool keptDecay = false; // the rows of a decay in a pool
   bool gateHeads = false; // a decay or state of query heads
   bool gain = false, frequencies = false, lags = false;
-  std::optional<int64_t> mostPositions; // of a table that covers the calls
+  std::optional<int64_t> mostPositions; // that a call may have
   std::optional<Role> numbers;          // what the whole numbers are that it holds
 };
 

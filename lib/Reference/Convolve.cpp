@@ -7,6 +7,8 @@
 
 #include "Convolve.h"
 #include "polyattn/Tasks/Cancelled.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
@@ -37,6 +39,26 @@ std::vector<std::vector<double>> Evaluator::vectorsOf(Value value, int64_t batch
   return result;
 }
 
+static double squaresOf(ArrayRef<double> numbers) {
+  double sum = 0;
+  for (double x : numbers)
+    sum += x * x;
+  return sum;
+}
+static double squaresOf(const std::vector<std::vector<double>> &rows) {
+  double sum = 0;
+  for (const std::vector<double> &row : rows)
+    sum += squaresOf(ArrayRef(row));
+  return sum;
+}
+
+/// What transforms add to a sum of products: they round numbers as large as all rows together. So
+/// much ends up in every row, however small it is, and in every channel, as two of them are the
+/// parts of complex numbers. `size` is the product of the lengths of both factors.
+static double transformed(double size, const Rounding &rounding) {
+  return rounding ? rounding(size) - size : 0;
+}
+
 void Evaluator::convolve(ConvolveOp op) {
   int64_t width = op.getType().getWidth();
   LagOfPair lagOf(op.getReversed(), op.getCircular(), op.getLags(), sizes.queries);
@@ -46,8 +68,12 @@ void Evaluator::convolve(ConvolveOp op) {
     std::vector<std::vector<double>> x = vectorsOf(op.getInput(), b, h);
     auto [tensor, first] = filterOf(tensors, op, h);
     const double *filter = tensors[tensor].data.data() + first;
+    int64_t known = std::min<int64_t>(op.getLags(), sizes.queries);
+    double size = std::sqrt(squaresOf(x) * squaresOf(ArrayRef(filter, known * columns)));
     for (int64_t i = 0; i < sizes.queries && !isCancelled(); ++i) {
       double *row = &output.at({b, i, h});
+      for (int64_t e = 0; e < width; ++e)
+        row[e] += transformed(size, terms);
       for (int64_t j = 0; j < sizes.queries; ++j)
         if (std::optional<int64_t> lag = lagOf(i, j))
           for (int64_t e = 0; e < width; ++e)
@@ -71,6 +97,10 @@ Array Evaluator::filterGradient(FilterGradientOp op, RankedTensorType type) {
     for (auto [b, h] : heads) {
       std::vector<std::vector<double>> x = vectorsOf(input, b, h), dy = vectorsOf(gradient, b, h);
       double *sums = result.data.data() + (perHead ? h * op.getLags() * columns : 0);
+      int64_t known = std::min<int64_t>(op.getLags(), sizes.queries) * columns;
+      double size = std::sqrt(squaresOf(x) * squaresOf(dy));
+      for (int64_t number = 0; number < known; ++number)
+        sums[number] += transformed(size, terms);
       for (int64_t i = 0; i < int64_t(dy.size()); ++i)
         for (int64_t j = 0; j < int64_t(x.size()); ++j)
           if (std::optional<int64_t> lag = lagOf(i, j))

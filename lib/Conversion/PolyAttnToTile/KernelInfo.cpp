@@ -59,8 +59,13 @@ LogicalResult KernelInfo::findRowsAlone() {
     for (Value vector : sum.gradient->getOperands())
       if (!rows && isa<FeatureType>(vector.getType()))
         rows = sequenceNumber(vector);
+  for (auto [i, result] : llvm::enumerate(returnedBy(attention)))
+    if (!rows && convolves && isa<FeatureType>(result.getType()))
+      rows = tensors.inputs + i;
+  // One that nothing reads has sizes of its own.
   for (BlockArgument argument : attention.getBody().getArguments())
-    if (!rows && convolves && cast<RankedTensorType>(argument.getType()).getRank() == 4)
+    if (!rows && convolves && !argument.use_empty() &&
+        cast<RankedTensorType>(argument.getType()).getRank() == 4)
       rows = argument.getArgNumber();
   if (!rows)
     return attention.emitError("no tensor [B, T, H, d], read or returned, says how many positions "
