@@ -16,3 +16,14 @@ polyattn.attention @twice<d = 6, lags = 20>(k, v: seq[d], h: weight[lags, d]) ->
   y = convolve(x * v, h)
   return x, y
 }
+
+// A sequence that nothing reads, and no rows but those of tables, computed and as they are.
+polyattn.attention @of_tables<d = 6, lags = 20>(
+    v: seq[d], t: table[d], u: head_table[d], h: weight[lags, d], s: head_weight[lags]) {
+  return convolve(relu(t), h) * convolve(u, s, reversed = true)
+}
+
+// Three, one after another, whose backward half has many workspaces.
+polyattn.attention @chain<d = 6, lags = 20>(q, k, v: seq[d], h1, h2, h3: head_weight[lags, d]) {
+  return convolve(q * convolve(k * convolve(v, h1), h2), h3)
+}
