@@ -58,6 +58,8 @@ class Choices;
 
 /// In how many of a hundred specs something is chosen.
 struct SpecWeights {
+  /// Convolutions in place of attends.
+  int convolutions = 4;
   /// Of those that can be: calls of a decode entry.
   int decode = 30;
   /// Gradients.

@@ -45,6 +45,9 @@ int main(int argc, char **argv) {
   cl::opt<unsigned> jobs("jobs", cl::desc("Cases at a time"), cl::init(1), cl::cat(category));
   cl::opt<int> tile("tile", cl::desc("Percent of cases that are tile programs"),
                     cl::init(options.tilePercent), cl::cat(category));
+  cl::opt<int> convolutions("convolutions",
+                            cl::desc("Percent of specs with convolutions in place of attends"),
+                            cl::init(options.weights.convolutions), cl::cat(category));
   cl::opt<int> decode("decode", cl::desc("Percent of specs that are decoded, if they can be"),
                       cl::init(options.weights.decode), cl::cat(category));
   cl::opt<int> gradients("gradients", cl::desc("Percent of specs whose gradients are computed"),
@@ -74,6 +77,7 @@ int main(int argc, char **argv) {
   options.count = count;
   options.jobs = jobs;
   options.tilePercent = tile;
+  options.weights.convolutions = convolutions;
   options.weights.decode = decode;
   options.weights.gradients = gradients;
   options.weights.segments = segments;

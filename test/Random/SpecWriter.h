@@ -18,7 +18,8 @@ namespace polyattn::random {
 class SpecWriter {
 public:
   SpecWriter(Choices &choices, Case &spec) : choices(choices), spec(spec) {}
-  void write();
+  /// Convolutions in so many of a hundred specs, and attends in the others.
+  void write(int convolutionPercent);
   bool isCausal() const { return allCausal; }
   const std::vector<int64_t> &getBlocks() const { return blocks; }
   /// The names of arguments that may have gradients.
@@ -91,6 +92,19 @@ private:
   std::string schedule(int64_t features);
   std::string chunkwiseSchedule();
   void initialStates(const Value &key, int64_t valueWidth, bool normalized);
+
+  /// A filter, and how convolutions read it.
+  struct Filter {
+    Tensor tensor;
+    std::string type;
+    int64_t width = 0;
+    bool isShared = false; // by all channels
+  };
+  Value rowsToConvolve();
+  Value gated(const Value &rows);
+  Filter filterOf(int64_t width);
+  void convolution();
+  void convolutions();
   std::vector<Value> chooseResults();
   void finish();
 
@@ -105,11 +119,13 @@ private:
   Attend last;
   std::optional<Tensor> lastQuery, lastKey, lastValue;
   std::optional<Gates> lastGates;
+  std::optional<Filter> lastFilter;
+  std::string convolutionFlags;
   std::vector<Tensor> givenStates; // the last one first
   std::vector<int64_t> blocks;
   std::string mask = "causal";
   std::string grouping;
-  bool allCausal = true;
+  bool allCausal = true, convolves = false;
   bool isOrdered() const { return mask != "full"; }
   // Text of the attend that is being written.
   std::string operands, types, attributes;

@@ -171,7 +171,7 @@ void SpecWriter::finish() {
     std::string type = choices.oneOf({"i64", "i32"});
     clauses = "first_position %" + addGiven("first", "?x", type).name + " ";
   }
-  if (choices.chance(10)) {
+  if (!convolves && choices.chance(10)) {
     std::string type = choices.oneOf({"i32", "i64"});
     clauses += "packed %" + addGiven("offsets", "?x", type).name + " ";
     spec.sizes.sequences = choices.oneOf({3, 1, 2, 6, 0});
@@ -180,18 +180,22 @@ void SpecWriter::finish() {
               ") " + clauses + "{\n" + body + "  return " + returned + " : " + types + "\n}\n";
 }
 
-void SpecWriter::write() {
+void SpecWriter::write(int convolutionPercent) {
   spec.sizes.kvHeads = choices.oneOf({1, 1, 2, 3});
   spec.sizes.heads = spec.sizes.kvHeads * choices.oneOf({1, 1, 1, 2, 3});
   // The heads that share keys are where halves of a pair may mistake one side's tensors of 16 bits.
   if (choices.chance(spec.sizes.heads == spec.sizes.kvHeads ? 30 : 50))
     storage = choices.oneOf({"bf16", "f16"});
   weightStorage = choices.chance(40) ? "f32" : storage;
-  attend();
-  for (int i = 0; i < 2 && choices.chance(20); ++i)
+  if (choices.chance(convolutionPercent)) {
+    convolutions();
+  } else {
     attend();
-  if (choices.chance(12))
-    writeAttend();
+    for (int i = 0; i < 2 && choices.chance(20); ++i)
+      attend();
+    if (choices.chance(12))
+      writeAttend();
+  }
   finish();
   chooseSizes(choices, blocks, spec);
 }
@@ -199,7 +203,7 @@ void SpecWriter::write() {
 Case polyattn::random::makeSpec(Choices &choices, const SpecWeights &weights) {
   Case spec;
   SpecWriter writer(choices, spec);
-  writer.write();
+  writer.write(weights.convolutions);
   spec.seed = uint64_t(choices.below(1000));
   spec.inputs = choices.oneOf({"normal", "normal", "normal", "mixed", "small", "resets", "empty"});
   spec.padded = choices.chance(30);

@@ -54,6 +54,8 @@ static constexpr Mistake kMistakes[] = {
     {"form = state", "form = stat"},
     {"final_state", "final_state, initial"},
     {"causal normalize", "causal normalise"},
+    {" = convolve %", " = convolve %no"},
+    {" = convolve ", " = convolute "},
     {" = apply @", " = apply @no"},
     {"project %", "project %no"},
     {"  yield ", "  return "},
