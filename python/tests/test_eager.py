@@ -47,6 +47,13 @@ def test_forms_give_what_the_reference_gives(file, entry):
             Eager(SPECS / file, entry, signature)
         return
     eager = Eager(SPECS / file, entry, signature)
+    if file == "long-convolution.mlir":
+        for length in (1, 64):
+            tensors = inputs(signature, length)
+            close(eager.direct(*tensors).numpy(), reference(*(x.numpy() for x in tensors)))
+        with pytest.raises(NoForm, match="convolutions have no states here"):
+            eager.looped(16, *tensors)
+        return
     block = eager.attend.block or 0
     length = 2 * block if 0 < block <= 64 else 64
     tensors = inputs(signature, length, batch=1, kv_heads=4 if eager.attend.factors else 2)
@@ -119,3 +126,22 @@ def test_ops_that_no_spec_of_the_repository_has():
             close(eager.looped(32, *tensors).numpy(), expected)
         except NoForm:
             assert eager.attend.mask != "causal" or eager.attend.options.get("eps_mode") == "row_max"
+
+
+@pytest.mark.parametrize("lags", [1, 5, 300])
+@pytest.mark.parametrize("circular", [False, True])
+@pytest.mark.parametrize("reversed", [False, True])
+@pytest.mark.parametrize("per_channel, per_head", [(True, True), (True, False), (False, True), (False, False)])
+def test_convolutions(lags, circular, reversed, per_channel, per_head):
+    """Every form of a filter, also of one lag. One of a row for each head does not exist."""
+    if lags == 1 and per_head and per_channel:
+        return
+    spec = polyattn.library.long_convolution(
+        5, lags=lags, circular=circular, reversed=reversed, per_channel=per_channel, per_head=per_head
+    )
+    reference = polyattn.reference(spec)
+    eager = Eager(spec, None, reference.signature)
+    for length in (1, 7, 90):
+        tensors = inputs(reference.signature, length)
+        close(eager.direct(*tensors).numpy(), reference(*(x.numpy() for x in tensors)))
+    assert eager.direct(*(x.bfloat16() for x in tensors)).dtype == torch.bfloat16

@@ -67,6 +67,13 @@ REBUILT = {
         "llops_full": library.llops(mask="full"),
         "llops_states": library.llops(states=True),
     },
+    "long-convolution": {
+        "hyena": library.hyena(),
+        "hyena_3": library.hyena(d=32, lags=1024, order=3),
+        "h3": library.h3(),
+        "toeplitz_network": library.toeplitz_network(),
+        "circular": library.long_convolution(d=16, lags=256, per_channel=False, circular=True),
+    },
     "performer": {
         "performer": library.performer(),
         "performer_stabilized": library.performer(form="stabilized"),
@@ -188,12 +195,13 @@ def test_meaning_tells_specs_apart():
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_functions_whose_options_are_sizes_read_the_specs(dtype):
     """Of any sizes the text of the file, by the caller's name."""
-    performer, toeplitz = dict(d=8, dv=6, m=10), dict(dv=6, distances=9)
+    performer, toeplitz, h3 = dict(d=8, dv=6, m=10), dict(dv=6, distances=9), dict(d=5, shift=3, lags=9)
     for spec, name, file, entry, sizes in (
         (library.performer(**performer, dtype=dtype), "performer", "performer", "performer", performer),
         (library.performer(**performer, form="stabilized", dtype=dtype), "performer", "performer", "performer_stabilized", performer),
         (library.performer(**performer, form="guarded", dtype=dtype, name="mine"), "mine", "performer", "performer_guarded", performer),
         (library.toeplitz(**toeplitz, dtype=dtype), "toeplitz", "relative", "toeplitz", toeplitz),
+        (library.h3(**h3, dtype=dtype), "h3", "long-convolution", "h3", h3),
     ):
         text = _polyattn.print_ir(source_of(SPECS / f"{file}.mlir", entry, dtype=dtype, sizes=sizes), "spec")
         ours = _polyattn.print_ir(source_of(spec), "spec")
@@ -210,7 +218,8 @@ def test_other_sizes_run(rng, name):
              "elementwise_power": dict(d=8, m=6), "performer": dict(d=8, m=10), "rff": dict(d=8, m=10),
              "polysketch": dict(d=8, r=4), "polysketch_learned": dict(d=8, r=4, local=16),
              "based": dict(d=8, r=4), "relative": dict(d=8, m=10, distances=7), "relative_rope": dict(dv=6, distances=30),
-             "toeplitz": dict(dv=6, distances=9), "based_window": dict(d=8, r=4, window=5), "shared_window": dict(d=8, block=8),
+             "toeplitz": dict(dv=6, distances=9), "hyena": dict(d=8, lags=9, order=4), "h3": dict(d=5, shift=3, lags=30),
+             "toeplitz_network": dict(d=7, lags=9), "long_convolution": dict(d=8, lags=30, per_head=False, reversed=True), "based_window": dict(d=8, r=4, window=5), "shared_window": dict(d=8, block=8),
              "softmax_attention": dict(d=8, dv=6, window=7, distances=3)}.get(name, dict(d=8, dv=6))  # fmt: skip
     spec = getattr(library, name)(**sizes)
     assert spec.name == name
@@ -244,6 +253,9 @@ def test_library_refuses():
         lambda: library.softmax_attention(first_position=True),
         lambda: library.softmax_attention(beyond="zero"),
         lambda: library.softmax_attention(per_head=False),
+        lambda: library.hyena(order=1),
+        lambda: library.hyena(lags=0),
+        lambda: library.h3(shift=0),
     ):
         with pytest.raises(polyattn.CallError, match="expected"):
             build()

@@ -92,13 +92,11 @@ def _softmax_rows(scores: Tensor, seen: Tensor, value: Tensor) -> Tensor:
 
 
 def _convolved(x: Tensor, filters: Tensor, reversed: bool = False, circular: bool = False) -> Tensor:
-    """Rows [B, H, T, d], convolved by transforms with filters [H, L, d] or [L, d], or, for all channels alike, [H, 1, L] or [L]."""
-    length = x.shape[2]
-    if filters.dim() == 1 or filters.shape[-2] == 1:
-        filters = filters.reshape(*filters.shape[:-2], -1, 1) if filters.dim() > 1 else filters[:, None]
-    spectrum = torch.fft.rfft(filters[..., : min(length, filters.shape[-2]), :], 2 * length, -2)
-    product = torch.fft.rfft(x, 2 * length, -2) * (spectrum.conj() if reversed else spectrum)
-    y = torch.fft.irfft(product, 2 * length, -2)
+    """Rows [B, H, T, d], convolved by transforms with filters [H, L, d] or [L, d]; of one column for all channels alike."""
+    length, dtype = x.shape[2], torch.promote_types(x.dtype, torch.float32)  # transforms of 16 bits do not exist on processors
+    spectrum = torch.fft.rfft(filters[..., :length, :].to(dtype), 2 * length, -2)
+    product = torch.fft.rfft(x.to(dtype), 2 * length, -2) * (spectrum.conj() if reversed else spectrum)
+    y = torch.fft.irfft(product, 2 * length, -2).to(x.dtype)
     return y[:, :, :length] + y[:, :, length:] if circular else y[:, :, :length]
 
 
@@ -163,6 +161,12 @@ class Eager:
         returned = next(line for line in self.body.lines if line.op == "return")
         self._convolves = any(line.op == "convolve" for line in self.body.lines)
         if self._convolves:
+            reads = [line for line in self.body.lines if line.op == "read"]
+            self._filters_of_lags = {  # one number for each, of all channels
+                line.results[0] for line in reads if sum(isinstance(size, int) for size in self.roles[line.operands[0]].shape) == 1
+            }
+            if len(returned.operands) > 1:
+                raise NoForm("several results")
             self._result = returned.operands[0]
             return
         self.attend = Attend(next(line for line in self.body.lines if line.op == "attend"))
@@ -196,7 +200,8 @@ class Eager:
             elif line.op == "rope":
                 found = Dense(rope(given[0].dense(), given[1], positions, **line.attributes))
             elif line.op == "convolve":
-                found = Dense(_convolved(given[0].dense(), given[1], "reversed" in line.attributes, "circular" in line.attributes))
+                filters = torch.atleast_2d(given[1]).mT if line.operands[1] in self._filters_of_lags else given[1]
+                found = Dense(_convolved(given[0].dense(), filters, **line.attributes))
             elif line.op == "relative":
                 table = given[0].exp() if "log" in line.attributes else given[0]
                 found = Relative(table, positions, line.attributes["beyond"] == "last", "two_sided" in line.attributes)

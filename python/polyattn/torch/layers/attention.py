@@ -109,7 +109,13 @@ class Attention(nn.Module):
         self.kv_heads = heads if kv_heads is None else whole_number("kv_heads", kv_heads, 1)
         if heads % self.kv_heads:
             raise CallError(f"kv_heads: expected a divisor of {heads} heads, got {kv_heads}")
-        query, key, value, *others = self.attention.signature.arguments
+        arguments = self.attention.signature.arguments
+        if len(arguments) < 3 or any(len(one.shape) != 4 or one.shape[0] != "B" for one in arguments[:3]):
+            raise CallError(
+                f"{self.attention.signature.name}: expected queries, keys and values [B, T, heads, size] first, got arguments "
+                + ", ".join(one.name for one in arguments)
+            )
+        query, key, value, *others = arguments
         if query.shape[2] == key.shape[2] and self.kv_heads != heads:
             raise CallError(
                 f"kv_heads: expected {heads}, as many as heads, for weights of each head that queries "
