@@ -1,8 +1,8 @@
 /* Calls of as many positions as a table of distances has, and of one more: a kernel in memory, the
  * reference, and a library.
  *   limits SPEC.mlir   with the entry causal of relative-covered.mlir */
-#include "relative-covered.h"
 #include "polyattn-c/polyattn.h"
+#include "relative-covered.h"
 
 #include <math.h>
 #include <stdio.h>
