@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -261,3 +263,50 @@ def test_layers_of_any_spec(rng):
     for spec in (library.toeplitz_network(8, lags=9), library.long_convolution(8, lags=9)):
         with pytest.raises(polyattn.CallError, match=f"{spec.name}: expected queries, keys and values .* first, got arguments v, "):
             pt.nn.Attention(spec, 24, heads=3)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("length", [1, 2, 70])
+def test_the_layer(order, length, rng):
+    """Against its formula in f64, with gradients of all parameters, in 16 bits, empty, on the device meta, and copied."""
+    layer = pt.nn.Hyena(24, 3, 40, order=order, bias=True)
+    exact = copy.deepcopy(layer).double()
+    x = torch.from_numpy(rng.standard_normal((2, length, 24))).float()
+
+    def formula(x):
+        rows = torch.nn.functional.pad(exact.in_proj(x), (0, 0, 2, 0)).unfold(1, 3, 1)
+        rows = (rows * exact.short_conv.weight.squeeze(1)).sum(-1)
+        filters = [getattr(exact, name) for name in exact._filters]
+        return exact.o_proj(hyena(*rows.unflatten(-1, (order + 1, 3, 8)).unbind(2), *filters).flatten(-2))
+
+    y, rows = layer(x), formula(x.double())
+    close(y, rows)
+    y.square().sum().backward()
+    rows.square().sum().backward()
+    for mine, theirs in zip(layer.parameters(), exact.parameters(), strict=True):
+        close(mine.grad, theirs.grad, 1e-4)
+    close(copy.deepcopy(layer).bfloat16()(x.bfloat16()), rows, 0.1)
+    for shape in ((0, 5, 24), (2, 0, 24)):
+        empty = torch.zeros(shape, requires_grad=True)
+        layer(empty).sum().backward()
+        assert empty.grad.shape == shape
+    meta = copy.deepcopy(layer).to("meta")
+    assert meta(x.to("meta")).shape == x.shape
+    again = meta.to_empty(device="cpu")
+    again.reset_parameters()
+    assert 0.1 < again(x).std() / y.std() < 10
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again(x), y)
+
+
+def test_wrong_layers():
+    layer = pt.nn.Hyena(24, 3, 40)
+    for call, message in (
+        (lambda: layer.new_states(2), "Hyena does not decode: a position's row depends on all rows before it"),
+        (lambda: pt.nn.Hyena(24, 5, 40), "heads: expected a divisor of the width 24, got 5"),
+        (lambda: pt.nn.Hyena(24, 3, 1), "lags: expected a whole number of at least 2, got 1"),
+        (lambda: pt.nn.Hyena(24, 3, 40, order=1), "order: expected a whole number of at least 2, got 1"),
+        (lambda: layer(torch.zeros(2, 24)), r"Hyena: x: expected a tensor \[B, T, 24\], got shape \(2, 24\)"),
+    ):
+        with pytest.raises(polyattn.CallError, match=message):
+            call()

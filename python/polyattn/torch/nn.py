@@ -6,6 +6,7 @@
 
 from ._states import StateCache, States
 from .layers.attention import Attention
+from .layers.convolutions import Hyena
 from .layers.elementwise import DPFP, ElementwisePower, FLatten, Linear, PolaFormer
 from .layers.polynomials import FPA, Based, LLoPS, Polynomial, PolySketch, Power, ReBased
 from .layers.positions import FastRoPE, Lightning, RetNet
@@ -13,7 +14,7 @@ from .layers.softmax_like import RFF, Hedgehog, Performer
 from .layers.xpos import XPos
 
 __all__ = [
-    "Attention", "Based", "DPFP", "ElementwisePower", "FLatten", "FPA", "FastRoPE", "Hedgehog", "LLoPS",
-    "Lightning", "Linear", "Performer", "PolaFormer", "PolySketch", "Polynomial", "Power", "RFF", "ReBased",
+    "Attention", "Based", "DPFP", "ElementwisePower", "FLatten", "FPA", "FastRoPE", "Hedgehog", "Hyena",
+    "LLoPS", "Lightning", "Linear", "Performer", "PolaFormer", "PolySketch", "Polynomial", "Power", "RFF", "ReBased",
     "RetNet", "StateCache", "States", "XPos",
 ]  # fmt: skip
