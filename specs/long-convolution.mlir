@@ -4,7 +4,9 @@
 // small network of the position (Hyena), a state space (H3, S4) or anything else.
 
 // The operator of order 2 of "Hyena Hierarchy" (Poli et al. 2023, definition 3.1), after its
-// projections and short convolutions: two gates around a long convolution. d = 64 channels a head.
+// projections and short convolutions: two gates around a long convolution. As in the authors' code,
+// an order less one are long convolutions, and the innermost is the short one before. d = 64
+// channels a head.
 polyattn.attention @hyena<d = 64, lags = 4096>(q, k, v: seq[d], h: head_weight[lags, d]) {
   return q * convolve(k * v, h)
 }
