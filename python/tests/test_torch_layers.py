@@ -347,9 +347,11 @@ def test_operators_of_all_families(name, rng):
 
     layer.attention, watch.signature = watch, attention.signature
     layer(torch.from_numpy(rng.standard_normal((1, 6, 48)).astype("f4")))
+    # The sum of a row's scores would vanish where its query is orthogonal to few keys: no gradient in f32 has digits then.
+    tensors = (seen[0][1], *seen[0][1:])
     inputs = [
         one.detach().clone().requires_grad_(i < 3 or isinstance(getattr(layer, about.name, None), torch.nn.Parameter))
-        for i, (about, one) in enumerate(zip(attention.signature.arguments, seen[0]))
+        for i, (about, one) in enumerate(zip(attention.signature.arguments, tensors))
     ]
     check_gradients(attention, inputs, rng)
     handle, wrt = attention._handle, sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
