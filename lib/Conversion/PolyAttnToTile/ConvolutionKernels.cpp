@@ -229,11 +229,12 @@ HiddenArgument ConvolutionKernels::roots() const {
   return {"roots", RankedTensorType::get({ShapedType::kDynamic, 2}, b.getF32Type())};
 }
 
-HiddenArgument ConvolutionKernels::transforms(StringRef suffix, int64_t leading) const {
+HiddenArgument ConvolutionKernels::transforms(KernelOp of, StringRef suffix,
+                                              int64_t leading) const {
   SmallVector<int64_t> shape(leading + 1, ShapedType::kDynamic);
   shape.push_back(2 * columns);
   size_t entry = info.attention.getSymName().size() + StringRef("__").size();
-  return {(info.name().drop_front(entry) + suffix).str(),
+  return {(of.getKernelName().drop_front(entry) + suffix).str(),
           RankedTensorType::get(shape, b.getF32Type())};
 }
 
@@ -245,11 +246,13 @@ SmallVector<HiddenArgument> ConvolutionKernels::withPassed(SmallVector<HiddenArg
 }
 
 SmallVector<HiddenArgument> ConvolutionKernels::tensorsOf(ConvolveOp op) const {
-  return {roots(), transforms("_filter", 2), transforms("_rows", 3)};
+  return {roots(), transforms(ownerOfFilter(op), "_filter", 2),
+          transforms(info.kernel, "_rows", 3)};
 }
 
 SmallVector<HiddenArgument> ConvolutionKernels::tensorsOf(FilterGradientOp op) const {
-  return {roots(), transforms("_inputs", 2), transforms("_gradients", 2), transforms("_sum", 2)};
+  return {roots(), transforms(info.kernel, "_inputs", 2), transforms(info.kernel, "_gradients", 2),
+          transforms(info.kernel, "_sum", 2)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,6 +289,19 @@ SmallVector<ExtentAttr> ConvolutionKernels::gradientAxes(FilterGradientOp op) co
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
+
+/// The first kernel of the entry whose programs have the same filters, which transforms them for
+/// all.
+KernelOp ConvolutionKernels::ownerOfFilter(ConvolveOp op) const {
+  for (auto kernel : info.attention.getBody().getOps<KernelOp>()) {
+    auto other = dyn_cast_or_null<ConvolveOp>(convolutionIn(kernel));
+    CutAttr cut = kernel.getCutAttr();
+    if (other && other.getFilter() == op.getFilter() && other.getType() == op.getType() && cut &&
+        cut.getChannels() == channels)
+      return kernel;
+  }
+  return info.kernel;
+}
 
 /// The roots of unity are those of the call's length: all convolutions of an entry share them.
 bool ConvolutionKernels::isFirst() const {
@@ -431,7 +447,8 @@ void ConvolutionKernels::build() {
   if (auto gradient = dyn_cast<FilterGradientOp>(convolution))
     return buildGradient(gradient);
   auto op = cast<ConvolveOp>(convolution);
-  buildFilter(op);
+  if (ownerOfFilter(op) == info.kernel)
+    buildFilter(op);
   buildRows(op);
 }
 
@@ -465,8 +482,12 @@ void ConvolutionKernels::write(EntryBuilder &e) {
     auto op = cast<ConvolveOp>(convolution);
     SmallVector<HiddenArgument> tensors = tensorsOf(op);
     SmallVector<ExtentAttr> axes = filterAxes(op);
-    e.workspace(tensors[1], {axes[1], axes[0], transformRows()});
-    e.stage(lowering.named("__filter"), grid(axes), tile::StageRole::Filters);
+    if (ownerOfFilter(op) == info.kernel) {
+      e.workspace(tensors[1], {axes[1], axes[0], transformRows()});
+      e.stage(lowering.named("__filter"), grid(axes), tile::StageRole::Filters);
+    } else {
+      e.useAlso(tensors[1].name);
+    }
     e.workspace(tensors[2], {dimension(0), dimension(2), number(width / channels), transformRows()},
                 tile::WorkspaceFill::Program);
     writePassed(e);

@@ -32,6 +32,7 @@ private:
   class Program;
 
   bool isFirst() const;
+  KernelOp ownerOfFilter(ConvolveOp op) const;
   void buildRoots();
   void buildFilter(ConvolveOp op);
   void buildRows(ConvolveOp op);
@@ -39,7 +40,7 @@ private:
 
   /// Workspaces: a transform of rows for each of the `leading` sizes.
   HiddenArgument roots() const;
-  HiddenArgument transforms(llvm::StringRef suffix, int64_t leading) const;
+  HiddenArgument transforms(KernelOp of, llvm::StringRef suffix, int64_t leading) const;
   llvm::SmallVector<HiddenArgument> tensorsOf(ConvolveOp op) const;
   llvm::SmallVector<HiddenArgument> tensorsOf(FilterGradientOp op) const;
   llvm::SmallVector<HiddenArgument> withPassed(llvm::SmallVector<HiddenArgument> own) const;
