@@ -9,6 +9,9 @@
 #include "gtest/gtest.h"
 #include <atomic>
 #include <cmath>
+#include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -175,6 +178,86 @@ TEST(Segments, TakeNoMoreMemoryThanAllowed) {
   EXPECT_EQ(k.choose(1, 1000, 1, 100), 1);
   k.setElements(int64_t(1) << 31, int64_t(1) << 31);
   EXPECT_EQ(k.choose(4, 1000, 1, 100), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Workspaces of programs
+//===----------------------------------------------------------------------===//
+
+static std::mutex partsMutex;
+static std::set<const void *> parts; // of the workspace, where programs have found theirs
+
+/// o[b, t, h] = x[b, T - 1 - t, h], by way of a copy in the program's part of a workspace
+/// [B, H, T, 3].
+static void reverse(void *const *tensors, int64_t begin, int64_t end, void *scratch) {
+  auto tensor = [&](int i) { return static_cast<const polyattn_rt_memref *>(tensors[i]); };
+  const polyattn_rt_memref *x = tensor(0), *o = tensor(1), *part = tensor(2);
+  int64_t positions = x->dimensions[1], heads = x->dimensions[2];
+  EXPECT_EQ(std::vector(part->dimensions, part->dimensions + 8),
+            (std::vector<int64_t>{x->dimensions[0], heads, positions, 3, 0, 0, 3, 1}));
+  // Behind the scratch of the kernel, which stays its own.
+  EXPECT_GE(static_cast<char *>(part->aligned), static_cast<char *>(scratch) + 100);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(part->aligned) % 64, 0u);
+  memset(scratch, 1, 100);
+  for (int64_t program = begin; program < end; ++program) {
+    int64_t b = program / heads, h = program % heads;
+    for (int64_t t = 0; t < positions; ++t)
+      for (int64_t column = 0; column < 3; ++column)
+        Tensors::at(part, {b, h, t, column}) = Tensors::at(x, {b, t, h}) + float(column);
+    for (int64_t t = 0; t < positions; ++t)
+      Tensors::at(o, {b, t, h}) = Tensors::at(part, {b, h, positions - 1 - t, 2}) - 2;
+  }
+  std::lock_guard lock(partsMutex);
+  parts.insert(part->aligned);
+}
+
+TEST(PartsOfPrograms, AreOneForEachThread) {
+  Kernel k;
+  k.sums = {
+      POLYATTN_F32, POLYATTN_RT_FILL_PROGRAM, 4, {dim(0, 0), dim(0, 2), dim(0, 1), number(3)}};
+  k.stages[0] = {reverse, POLYATTN_RT_STAGE, 100, 1, {dim(0, 0), dim(0, 2)}, 2, k.used, 1};
+  k.kernel.plan.num_stages = 1;
+  k.kernel.plan.num_choices = 0;
+  for (int64_t positions : {1, 33, 1000})
+    for (int threads : {1, 3}) {
+      parts.clear();
+      constexpr int64_t batches = 5, heads = 4;
+      const int64_t sizes[3] = {batches, positions, heads};
+      std::vector<float> x(batches * positions * heads), o(x.size(), NAN), wanted(x.size());
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = float(i % 1013);
+      for (int64_t b = 0; b < batches; ++b)
+        for (int64_t t = 0; t < positions; ++t)
+          for (int64_t h = 0; h < heads; ++h)
+            wanted[(b * positions + t) * heads + h] =
+                x[(b * positions + positions - 1 - t) * heads + h];
+      polyattn_tensor in = polyattn_dense(x.data(), POLYATTN_F32, 3, sizes),
+                      out = polyattn_dense(o.data(), POLYATTN_F32, 3, sizes);
+      const polyattn_tensor *tensors[2] = {&in, &out};
+      char error[100];
+      ASSERT_EQ(polyattn_rt_run(&k.kernel, tensors, 2, threads, error, sizeof error), 0) << error;
+      EXPECT_EQ(o, wanted);
+      EXPECT_LE(int64_t(parts.size()), threads);
+    }
+}
+
+TEST(PartsOfPrograms, MustFitMemory) {
+  Kernel k;
+  k.sums = {POLYATTN_F32,
+            POLYATTN_RT_FILL_PROGRAM,
+            3,
+            {dim(0, 0), number(INT64_MAX / 4), number(INT64_MAX / 4)}};
+  k.stages[0] = {reverse, POLYATTN_RT_STAGE, 100, 1, {dim(0, 0)}, 1, k.used, 1};
+  k.kernel.plan.num_stages = 1;
+  k.kernel.plan.num_choices = 0;
+  float numbers[2] = {};
+  const int64_t sizes[3] = {1, 1, 1};
+  polyattn_tensor in = polyattn_dense(numbers, POLYATTN_F32, 3, sizes),
+                  out = polyattn_dense(numbers + 1, POLYATTN_F32, 3, sizes);
+  const polyattn_tensor *tensors[2] = {&in, &out};
+  char error[100] = "";
+  EXPECT_EQ(polyattn_rt_run(&k.kernel, tensors, 2, 1, error, sizeof error), 1);
+  EXPECT_NE(std::string(error).find("no memory"), std::string::npos) << error;
 }
 
 static void checkPrefix() {

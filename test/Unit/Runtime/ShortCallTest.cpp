@@ -85,6 +85,6 @@ TEST(ShortCall, AllocatesWhatHasBytesOnce) {
 }
 
 TEST(ShortCall, KeepsNoLargeWorkspace) {
-  EXPECT_EQ(countOfThread(/*columns=*/int64_t(2) << 20, /*segments=*/2, /*others=*/4),
+  EXPECT_EQ(countOfThread(/*columns=*/int64_t(17) << 20, /*segments=*/2, /*others=*/4),
             std::pair(1L, 1L));
 }
