@@ -65,18 +65,19 @@ Error Experiment::compile(const Options &options) {
   }
   if (Error error = lowerForGPU(*lowered, *chip, GPUPipelinePhase::Warp))
     return error;
+  std::string kernelName = signature->name + (options.stage.empty() ? "" : "__" + options.stage);
   gpu::GPUFuncOp function;
   lowered->module->walk([&](gpu::GPUFuncOp op) {
-    if (op.getName() == signature->name)
+    if (op.getName() == kernelName)
       function = op;
   });
   if (!function)
-    return llvm::createStringError("the GPU pipeline does not lower this spec");
+    return llvm::createStringError("there is no kernel " + kernelName);
   // A mutant may change how often a loop runs; the emulator unrolls nothing.
   function.walk([](scf::ForOp loop) { loop->removeAttr(warp::kUnrollAttrName); });
   std::string text;
   llvm::raw_string_ostream stream(text);
-  mutated = plantMutants(function, signature->name, stream);
+  mutated = plantMutants(function, kernelName, stream);
   if (!options.kernelFile.empty()) {
     std::error_code code;
     llvm::raw_fd_ostream file(options.kernelFile, code);

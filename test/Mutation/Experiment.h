@@ -27,6 +27,8 @@ struct InputShape {
 
 struct Options {
   std::string spec, entry, storage;
+  /// Which kernel of the entry: what its name has behind the entry's. The main one if empty.
+  std::string stage;
   std::string chip = "sm_80";
   std::vector<InputShape> inputs;
   /// Where the schedule leaves it to the length: the positions from which on there is a state.

@@ -73,6 +73,10 @@ int main(int argc, char **argv) {
   cl::OptionCategory category("polyattn-mutants");
   cl::opt<std::string> spec("spec", cl::desc("The spec"), cl::Required, cl::cat(category));
   cl::opt<std::string> entry("entry", cl::desc("Its entry"), cl::cat(category));
+  cl::opt<std::string> stage("stage",
+                             cl::desc("Which of its kernels: what the name has behind the entry's, "
+                                      "as `convolution0`; the main one by default"),
+                             cl::cat(category));
   cl::opt<std::string> dtype("dtype", cl::desc("What its sequences are stored in"),
                              cl::cat(category));
   cl::opt<std::string> target("target",
@@ -111,6 +115,7 @@ int main(int argc, char **argv) {
   Options options;
   options.spec = spec;
   options.entry = entry;
+  options.stage = stage;
   options.storage = dtype;
   options.chip = target;
   options.kernelFile = kernel;
