@@ -59,7 +59,7 @@ static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) 
                                  "lengths, and segments do not compose by them");
   auto attends = llvm::to_vector(attention.getBody().getOps<AttendOp>());
   for (auto convolution : attention.getBody().getOps<ConvolveOp>())
-    return convolution.emitOpError("has no state of a fixed size that segments compose by");
+    return convolution.emitOpError(kFails) << "its rows depend on all rows before them";
   if (attends.empty())
     return attention.emitOpError("has no attend, so no states that segments compose by");
   for (Operation &op : attention.getBody().front())
