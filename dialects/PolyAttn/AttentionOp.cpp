@@ -208,14 +208,22 @@ static LogicalResult verifyIdentifiers(AttentionOp op) {
 
 static bool isWhole(RankedTensorType tensor) { return tensor.getElementType().isInteger(); }
 
-/// What the sequences [B, T, H, d] hold; without any, what is not f32 holds.
+/// Whether an argument may hold f32 beside sequences that do not. A result may, so that its
+/// gradient and what is kept of it may.
+static bool mayBeF32(AttentionOp op, BlockArgument argument) {
+  return cast<RankedTensorType>(argument.getType()).getRank() != 4 || op.isSaved(argument) ||
+         isGradient(op, argument);
+}
+
+/// The element type of the sequences [B, T, H, d]. Where all arguments may be f32 instead, it is
+/// the other type that one of them holds, or f32.
 static Type storageOf(AttentionOp op) {
   Type result;
   for (BlockArgument argument : op.getBody().getArguments()) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
-    if (!tensor || isWhole(tensor) || op.isSaved(argument) || AttentionOp::isDecayOrState(argument))
+    if (!tensor || isWhole(tensor) || AttentionOp::isDecayOrState(argument))
       continue;
-    if (tensor.getRank() == 4)
+    if (!mayBeF32(op, argument))
       return tensor.getElementType();
     if (!result || result.isF32())
       result = tensor.getElementType();
@@ -246,9 +254,8 @@ static LogicalResult verifyArgument(AttentionOp op, BlockArgument argument, Type
     return op.emitOpError("C2: argument ")
            << name << " must hold f32, bf16 or f16, not " << tensor.getElementType();
   bool isSequence = tensor.getRank() == 4;
-  // A result may hold f32, so that its gradient and what is kept of it may.
-  bool mayBeF32 = !isSequence || op.isSaved(argument) || isGradient(op, argument);
-  if (tensor.getElementType() != storage && (!mayBeF32 || !tensor.getElementType().isF32()))
+  if (tensor.getElementType() != storage &&
+      (!mayBeF32(op, argument) || !tensor.getElementType().isF32()))
     return op.emitOpError("C2: argument ")
            << name << " holds " << tensor.getElementType() << " where "
            << (isSequence ? "other sequences" : "sequences") << " hold " << storage;
