@@ -73,8 +73,11 @@ bool ResidencyAnalysis::passesOnRows(DotOp dot) const {
   if (!takesRows(dot) || !hasWholeRows(dot.getLhs()))
     return false;
   SmallVector<Value> values = {dot.getLhs()};
+  llvm::DenseSet<Value> seen; // values are a graph, which may have exponentially many paths
   while (!values.empty()) {
     Value value = values.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
     Operation *op = value.getDefiningOp();
     if (auto product = dyn_cast_if_present<DotOp>(op))
       return isMatrixProduct(product);
