@@ -14,6 +14,7 @@
 
 #include "KernelLowering.h"
 #include "Pieces.h"
+#include "lib/Conversion/ComplexMath.h"
 #include "lib/Conversion/FourierRoots.h"
 #include <cmath>
 
@@ -26,46 +27,6 @@ using namespace polyattn::tile;
 static constexpr int64_t kMostVectors = 4;
 
 namespace {
-
-/// A vector of complex numbers.
-struct Complex {
-  Value re, im;
-};
-
-/// Emits what butterflies compute.
-class ComplexMath {
-public:
-  explicit ComplexMath(Emitter &e) : e(e) {}
-
-  Complex add(Complex a, Complex b) const { return {add(a.re, b.re), add(a.im, b.im)}; }
-  Complex sub(Complex a, Complex b) const { return {sub(a.re, b.re), sub(a.im, b.im)}; }
-  /// a w, or a times the conjugate of w.
-  Complex multiply(Complex a, Complex w, bool conjugate) const {
-    Value im = mul(a.im, w.im), re = mul(a.re, w.im);
-    if (conjugate)
-      return {e.fma(a.re, w.re, im), fms(a.im, w.re, re)};
-    return {fms(a.re, w.re, im), e.fma(a.im, w.re, re)};
-  }
-  /// a times -i, or i.
-  Complex turn(Complex a, bool inverse) const {
-    return inverse ? Complex{negate(a.im), a.re} : Complex{a.im, negate(a.re)};
-  }
-  /// a - i b, or a + i b.
-  Complex addTurned(Complex a, Complex b, bool inverse) const {
-    return inverse ? Complex{sub(a.re, b.im), add(a.im, b.re)}
-                   : Complex{add(a.re, b.im), sub(a.im, b.re)};
-  }
-
-  Value add(Value a, Value b) const { return arith::AddFOp::create(e, a, b); }
-  Value sub(Value a, Value b) const { return arith::SubFOp::create(e, a, b); }
-  Value mul(Value a, Value b) const { return arith::MulFOp::create(e, a, b); }
-  Value negate(Value a) const { return arith::NegFOp::create(e, a); }
-  /// a b - c.
-  Value fms(Value a, Value b, Value c) const { return e.fma(a, b, negate(c)); }
-
-private:
-  Emitter &e;
-};
 
 /// The rows of complex numbers of a tensor, from indices on.
 struct RowBuffer {
@@ -108,8 +69,6 @@ private:
   void clearUpperHalf();
   Offset deepestLevel(Offset row, Offset first);
   void level(Offset row, Offset exponent, bool isHalf);
-  std::array<Complex, 4> butterfly(std::array<Complex, 4> in, bool isHalf,
-                                   function_ref<Complex(Complex, int)> rotate);
   void leaf(Offset row, int64_t size);
   void leaf2(MutableArrayRef<Complex> in);
   void leaf4(MutableArrayRef<Complex> in);
@@ -211,32 +170,6 @@ void Transform::clearUpperHalf() {
   });
 }
 
-/// Four rows, a quarter of a block apart, and the result in their places. `rotate` multiplies by
-/// root j. With `isHalf` the last two are zero, or not needed.
-std::array<Complex, 4> Transform::butterfly(std::array<Complex, 4> in, bool isHalf,
-                                            function_ref<Complex(Complex, int)> rotate) {
-  if (inverse) {
-    Complex b = rotate(in[1], 2), c = rotate(in[2], 1), d = rotate(in[3], 3);
-    Complex sum = math.add(in[0], b), difference = math.sub(in[0], b);
-    Complex others = math.add(c, d), turned = math.sub(c, d);
-    std::array<Complex, 4> out = {math.add(sum, others),
-                                  math.addTurned(difference, turned, /*inverse=*/true)};
-    if (!isHalf) {
-      out[2] = math.sub(sum, others);
-      out[3] = math.addTurned(difference, turned, /*inverse=*/false);
-    }
-    return out;
-  }
-  Complex sum = in[0], others = in[1], difference = in[0], turned = in[1];
-  if (!isHalf) {
-    sum = math.add(in[0], in[2]), others = math.add(in[1], in[3]);
-    difference = math.sub(in[0], in[2]), turned = math.sub(in[1], in[3]);
-  }
-  return {math.add(sum, others), rotate(math.sub(sum, others), 2),
-          rotate(math.addTurned(difference, turned, /*inverse=*/false), 1),
-          rotate(math.addTurned(difference, turned, /*inverse=*/true), 3)};
-}
-
 /// All butterflies of the block of 2^exponent rows from `row` on.
 void Transform::level(Offset row, Offset exponent, bool isHalf) {
   Offset quarter = shiftLeft(1, e.sub(exponent, 2));
@@ -264,7 +197,7 @@ void Transform::level(Offset row, Offset exponent, bool isHalf) {
       std::array<Complex, 4> in;
       for (int i = 0; i < (isHalf && !inverse ? 2 : 4); ++i)
         in[i] = load(block[i], column, lanes);
-      std::array<Complex, 4> out = butterfly(in, isHalf, [&](Complex a, int j) {
+      std::array<Complex, 4> out = math.butterfly(in, inverse, isHalf, [&](Complex a, int j) {
         Complex w = {e.broadcast(root[j].re, lanes), e.broadcast(root[j].im, lanes)};
         return math.multiply(a, w, /*conjugate=*/inverse);
       });
@@ -299,9 +232,9 @@ void Transform::leaf2(MutableArrayRef<Complex> in) {
 }
 
 void Transform::leaf4(MutableArrayRef<Complex> in) {
-  llvm::copy(
-      butterfly({in[0], in[1], in[2], in[3]}, /*isHalf=*/false, [](Complex a, int) { return a; }),
-      in.begin());
+  llvm::copy(math.butterfly({in[0], in[1], in[2], in[3]}, inverse, /*isHalf=*/false,
+                            [](Complex a, int) { return a; }),
+             in.begin());
 }
 
 /// a times exp(-2 pi i eighths / 8), or its conjugate.
@@ -324,8 +257,8 @@ void Transform::leaf8(MutableArrayRef<Complex> in) {
   auto fours = [&] {
     for (int64_t k : {0, 1}) {
       std::array<Complex, 4> out =
-          butterfly({in[k], in[k + 2], in[k + 4], in[k + 6]}, /*isHalf=*/false,
-                    [&](Complex a, int j) { return rotateEighth(a, j * k); });
+          math.butterfly({in[k], in[k + 2], in[k + 4], in[k + 6]}, inverse, /*isHalf=*/false,
+                         [&](Complex a, int j) { return rotateEighth(a, j * k); });
       for (int i = 0; i < 4; ++i)
         in[2 * i + k] = out[i];
     }
@@ -380,8 +313,7 @@ void SpectrumProduct::run() {
   });
 }
 
-/// The rows of a frequency and of the opposite one. The sum A of a row and the other's conjugate is
-/// twice the spectrum of the first sequence, the difference B is 2 i times that of the second one.
+/// The rows of a frequency and of the opposite one.
 void SpectrumProduct::pair(Offset first, Offset second, Value factor) {
   auto rowsOf = [&](const RowBuffer &buffer) {
     auto at = [&](Offset row) {
@@ -393,25 +325,14 @@ void SpectrumProduct::pair(Offset first, Offset second, Value factor) {
   auto [z1, z2] = rowsOf(z);
   auto [y1, y2] = rowsOf(y);
   for (const Piece &piece : piecesOf(y.width, e.width())) {
-    auto split = [&](Complex own, Complex other) {
-      return std::pair(Complex{math.add(own.re, other.re), math.sub(own.im, other.im)},
-                       Complex{math.sub(own.re, other.re), math.add(own.im, other.im)});
-    };
-    auto [xa, xb] = split(load(x, x1, piece), load(x, x2, piece));
-    auto [za, zb] = split(load(z, z1, piece), load(z, z2, piece));
-    Complex a = math.multiply(xa, za, conjugate), b = math.multiply(xb, zb, conjugate);
-    // a - i b and conj a - i conj b, with the other sign where conj (2 i) has made it.
-    Complex own = math.addTurned(a, b, /*inverse=*/conjugate);
-    Complex mirrored = math.addTurned(a, b, /*inverse=*/!conjugate);
-    mirrored.im = math.negate(mirrored.im);
+    auto [own, other] = math.multiplyPair({load(x, x1, piece), load(x, x2, piece)},
+                                          {load(z, z1, piece), load(z, z2, piece)}, conjugate);
     Value factors = e.broadcast(factor, piece.lanes);
     auto scaled = [&](Complex value, Value row) {
-      if (!accumulate)
-        return Complex{math.mul(value.re, factors), math.mul(value.im, factors)};
-      Complex before = load(y, row, piece);
-      return Complex{e.fma(value.re, factors, before.re), e.fma(value.im, factors, before.im)};
+      return accumulate ? math.scaleAndAdd(value, factors, load(y, row, piece))
+                        : math.scale(value, factors);
     };
-    Complex results[] = {scaled(own, y1), scaled(mirrored, y2)};
+    Complex results[] = {scaled(own, y1), scaled(other, y2)};
     for (auto [result, row] : llvm::zip(results, ArrayRef<Value>{y1, y2})) {
       e.store(result.re, row, piece.column);
       e.store(result.im, row, piece.column + y.width);

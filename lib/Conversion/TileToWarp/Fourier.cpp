@@ -13,6 +13,7 @@
 
 #include "KernelLowering.h"
 #include "dialects/Tile/Inputs.h"
+#include "lib/Conversion/ComplexMath.h"
 #include "lib/Conversion/FourierRoots.h"
 
 using namespace mlir;
@@ -22,65 +23,8 @@ using namespace polyattn::tile;
 
 static constexpr int64_t kBytes = 4;
 
-namespace {
-
-struct Complex {
-  Value re, im;
-};
-
-/// What phases of this file emit.
-class ThreadMath {
-public:
-  explicit ThreadMath(Emitter &e) : e(e) {}
-
-  Complex add(Complex a, Complex b) const { return {add(a.re, b.re), add(a.im, b.im)}; }
-  Complex sub(Complex a, Complex b) const { return {sub(a.re, b.re), sub(a.im, b.im)}; }
-  /// a w, or a times the conjugate of w.
-  Complex multiply(Complex a, Complex w, bool conjugate) const {
-    Value sign = conjugate ? w.im : negate(w.im), other = conjugate ? negate(w.im) : w.im;
-    return {fma(a.re, w.re, mul(a.im, sign)), fma(a.im, w.re, mul(a.re, other))};
-  }
-  /// a - i b, or a + i b.
-  Complex addTurned(Complex a, Complex b, bool inverse) const {
-    return inverse ? Complex{sub(a.re, b.im), add(a.im, b.re)}
-                   : Complex{add(a.re, b.im), sub(a.im, b.re)};
-  }
-  Value add(Value a, Value b) const { return arith::AddFOp::create(e, a, b); }
-  Value sub(Value a, Value b) const { return arith::SubFOp::create(e, a, b); }
-  Value mul(Value a, Value b) const { return arith::MulFOp::create(e, a, b); }
-  Value fma(Value a, Value b, Value c) const { return math::FmaOp::create(e, a, b, c); }
-  Value negate(Value a) const { return arith::NegFOp::create(e, a); }
-
-  // i32.
-  Value log(Value powerOfTwo) const {
-    return LLVM::CountTrailingZerosOp::create(e, e.getI32Type(), powerOfTwo, false);
-  }
-  Value power(Value exponent) const { return arith::ShLIOp::create(e, e.i32(1), exponent); }
-  Value minus(Value a, Value b) const { return e.createOrFold<arith::SubIOp>(a, b); }
-  Value times(Value a, Value b) const { return e.createOrFold<arith::MulIOp>(a, b); }
-  Value equal(Value a, Value b) const {
-    return e.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
-  }
-  void loop(Value begin, Value end, int64_t step, function_ref<void(Value)> body) const {
-    auto loop = scf::ForOp::create(e, begin, end, e.i32(step));
-    OpBuilder::InsertionGuard guard(e);
-    e.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
-  }
-  void either(Value condition, function_ref<void()> body, function_ref<void()> otherwise) const {
-    auto branch = scf::IfOp::create(e, condition, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(e);
-    e.setInsertionPointToStart(branch.thenBlock());
-    body();
-    e.setInsertionPointToStart(branch.elseBlock());
-    otherwise();
-  }
-
-  Emitter &e;
-};
-
 /// The rows of complex numbers of a tensor, from indices on. Bytes are i64.
-struct RowBuffer {
+struct tile_to_warp::RowBuffer {
   Value base, start, pitch;
   int64_t width;
   bool readOnly;
@@ -103,6 +47,40 @@ struct RowBuffer {
     warp::StoreGlobalOp::create(e, value.im, base,
                                 arith::AddIOp::create(e, real, e.i64(width * kBytes)));
   }
+};
+
+namespace {
+
+/// The arithmetic of one thread.
+class ThreadMath : public ComplexMath {
+public:
+  explicit ThreadMath(Emitter &e) : ComplexMath(e), e(e) {}
+
+  // i32.
+  Value log(Value powerOfTwo) const {
+    return LLVM::CountTrailingZerosOp::create(e, e.getI32Type(), powerOfTwo, false);
+  }
+  Value power(Value exponent) const { return arith::ShLIOp::create(e, e.i32(1), exponent); }
+  Value minus(Value a, Value b) const { return e.createOrFold<arith::SubIOp>(a, b); }
+  Value equal(Value a, Value b) const {
+    return e.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
+  }
+  void loop(Value begin, Value end, int64_t step, function_ref<void(Value)> body) const {
+    auto loop = scf::ForOp::create(e, begin, end, e.i32(step));
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  void either(Value condition, function_ref<void()> body, function_ref<void()> otherwise) const {
+    auto branch = scf::IfOp::create(e, condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(branch.thenBlock());
+    body();
+    e.setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  }
+
+  Emitter &e;
 };
 
 /// The work of a thread in a transform.
@@ -196,32 +174,12 @@ void Transform::level(Value exponent, bool isHalf) {
     row[0] = e.add(e.multiply(math.minus(butterfly, k), 4), k);
     for (int i = 1; i < 4; ++i)
       row[i] = e.add(row[i - 1], quarter);
-    std::array<Complex, 4> in, out;
+    std::array<Complex, 4> in;
     for (int i = 0; i < (isHalf && !inverse ? 2 : 4); ++i)
       in[i] = x.load(e, row[i], column);
-    int results = 4;
-    if (inverse) {
-      Complex b = rotate(in[1], root, 2), c = rotate(in[2], root, 1), d = rotate(in[3], root, 3);
-      Complex sum = math.add(in[0], b), difference = math.sub(in[0], b);
-      Complex others = math.add(c, d), turned = math.sub(c, d);
-      out = {math.add(sum, others), math.addTurned(difference, turned, true)};
-      if (isHalf) {
-        results = 2;
-      } else {
-        out[2] = math.sub(sum, others);
-        out[3] = math.addTurned(difference, turned, false);
-      }
-    } else {
-      Complex sum = in[0], others = in[1], difference = in[0], turned = in[1];
-      if (!isHalf) {
-        sum = math.add(in[0], in[2]), others = math.add(in[1], in[3]);
-        difference = math.sub(in[0], in[2]), turned = math.sub(in[1], in[3]);
-      }
-      out = {math.add(sum, others), rotate(math.sub(sum, others), root, 2),
-             rotate(math.addTurned(difference, turned, false), root, 1),
-             rotate(math.addTurned(difference, turned, true), root, 3)};
-    }
-    for (int i = 0; i < results; ++i)
+    std::array<Complex, 4> out =
+        math.butterfly(in, inverse, isHalf, [&](Complex a, int j) { return rotate(a, root, j); });
+    for (int i = 0; i < (isHalf && inverse ? 2 : 4); ++i)
       x.store(e, out[i], row[i], column);
   });
 }
@@ -260,31 +218,21 @@ static std::pair<Value, Value> rowsOfPair(const ThreadMath &math, Value t, Value
   return {orAlone(first), orAlone(second)};
 }
 
-/// One column of the rows of a pair. The sum of a row and the other's conjugate is twice the
-/// spectrum of the first sequence, the difference 2 i times that of the second one.
+/// One column of the rows of a pair.
 static void multiplyPair(const ThreadMath &math, const RowBuffer &x, const RowBuffer &z,
                          const RowBuffer &y, std::pair<Value, Value> rows, Value column,
                          Value factor, MultiplySpectraOp op) {
   Emitter &e = math.e;
-  auto split = [&](const RowBuffer &buffer) {
-    Complex own = buffer.load(e, rows.first, column), other = buffer.load(e, rows.second, column);
-    return std::pair(Complex{math.add(own.re, other.re), math.sub(own.im, other.im)},
-                     Complex{math.sub(own.re, other.re), math.add(own.im, other.im)});
+  auto load = [&](const RowBuffer &buffer) {
+    return std::array<Complex, 2>{buffer.load(e, rows.first, column),
+                                  buffer.load(e, rows.second, column)};
   };
-  auto [xa, xb] = split(x);
-  auto [za, zb] = split(z);
-  bool conjugate = op.getConjugate();
-  Complex a = math.multiply(xa, za, conjugate), b = math.multiply(xb, zb, conjugate);
-  Complex own = math.addTurned(a, b, /*inverse=*/conjugate);
-  Complex mirrored = math.addTurned(a, b, /*inverse=*/!conjugate);
-  mirrored.im = math.negate(mirrored.im);
+  auto [own, other] = math.multiplyPair(load(x), load(z), op.getConjugate());
   auto scaled = [&](Complex value, Value row) {
-    if (!op.getAccumulate())
-      return Complex{math.mul(value.re, factor), math.mul(value.im, factor)};
-    Complex before = y.load(e, row, column);
-    return Complex{math.fma(value.re, factor, before.re), math.fma(value.im, factor, before.im)};
+    return op.getAccumulate() ? math.scaleAndAdd(value, factor, y.load(e, row, column))
+                              : math.scale(value, factor);
   };
-  Complex first = scaled(own, rows.first), second = scaled(mirrored, rows.second);
+  Complex first = scaled(own, rows.first), second = scaled(other, rows.second);
   y.store(e, first, rows.first, column);
   y.store(e, second, rows.second, column);
 }
@@ -302,17 +250,17 @@ void KernelLowering::lowerPowerOfTwo(PowerOfTwoOp op) {
   mapping.map(op.getResult(), arith::IndexCastOp::create(e, e.getIndexType(), power).getResult());
 }
 
-/// The rows of a tensor from indices before them on.
-static RowBuffer rowsOf(Emitter &e, Value base, Value start, Value pitch, Value memref) {
+RowBuffer KernelLowering::rowsFrom(Value memref, ValueRange indices) {
+  const Tensor &tensor = tensors[memref];
+  Value pitch = arith::MulIOp::create(e, tensor.strides[tensor.strides.size() - 2], e.i64(kBytes));
   int64_t width = cast<MemRefType>(memref.getType()).getShape().back() / 2;
-  return {base, start, arith::MulIOp::create(e, pitch, e.i64(kBytes)), width, isOnlyRead(memref)};
+  return {tensor.base, tensorOffset(tensor, indices), pitch, width, isOnlyRead(memref)};
 }
 
 void KernelLowering::lowerFourierRoots(FourierRootsOp op) {
   beginPhase();
   recordTensor(op.getRoots(), /*isWrite=*/true);
-  const Tensor &tensor = tensors[op.getRoots()];
-  RowBuffer table = rowsOf(e, tensor.base, e.i64(0), tensor.strides[0], op.getRoots());
+  RowBuffer table = rowsFrom(op.getRoots(), {});
   ThreadMath math(e);
   Value rows = toI32(op.getRows()), log = math.log(rows);
   math.loop(e.i32(0), math.minus(log, e.i32(1)), 2, [&](Value i) {
@@ -331,12 +279,7 @@ void KernelLowering::lowerFourier(FourierOp op) {
   beginPhase();
   recordTensor(op.getRoots(), /*isWrite=*/false);
   recordTensor(op.getMemref(), /*isWrite=*/true);
-  auto buffer = [&](Value memref, ValueRange indices) {
-    const Tensor &tensor = tensors[memref];
-    return rowsOf(e, tensor.base, tensorOffset(tensor, indices),
-                  tensor.strides[tensor.strides.size() - 2], memref);
-  };
-  RowBuffer x = buffer(op.getMemref(), op.getIndices()), roots = buffer(op.getRoots(), {});
+  RowBuffer x = rowsFrom(op.getMemref(), op.getIndices()), roots = rowsFrom(op.getRoots(), {});
   Transform(e, x, roots, toI32(op.getRows()), thread, GPUDescription::warpSize * options.warps,
             op.getInverse(), op.getHalf())
       .run();
@@ -347,13 +290,8 @@ void KernelLowering::lowerMultiplySpectra(MultiplySpectraOp op) {
   recordTensor(op.getX(), /*isWrite=*/false);
   recordTensor(op.getZ(), /*isWrite=*/false);
   recordTensor(op.getY(), /*isWrite=*/true);
-  auto buffer = [&](Value memref, ValueRange indices) {
-    const Tensor &tensor = tensors[memref];
-    return rowsOf(e, tensor.base, tensorOffset(tensor, indices),
-                  tensor.strides[tensor.strides.size() - 2], memref);
-  };
-  RowBuffer x = buffer(op.getX(), op.getXIndices()), z = buffer(op.getZ(), op.getZIndices()),
-            y = buffer(op.getY(), op.getYIndices());
+  RowBuffer x = rowsFrom(op.getX(), op.getXIndices()), z = rowsFrom(op.getZ(), op.getZIndices()),
+            y = rowsFrom(op.getY(), op.getYIndices());
   ThreadMath math(e);
   Value rows = toI32(op.getRows());
   Value factor =

@@ -46,6 +46,8 @@ struct MemoryUse {
   llvm::DenseMap<mlir::Operation *, Load> loads;
 };
 
+struct RowBuffer; // of Fourier.cpp
+
 class KernelLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options, const MemoryPlan &plan);
@@ -397,6 +399,8 @@ private:
 
   //===--- Transforms of tensors' columns (Fourier.cpp) ---------------------===//
   void lowerPowerOfTwo(tile::PowerOfTwoOp op);
+  /// The rows of complex numbers of a tensor, from indices on.
+  RowBuffer rowsFrom(mlir::Value memref, mlir::ValueRange indices);
   void lowerFourierRoots(tile::FourierRootsOp op);
   void lowerFourier(tile::FourierOp op);
   void lowerMultiplySpectra(tile::MultiplySpectraOp op);
