@@ -16,15 +16,17 @@ void polyattn_rt_describe(const polyattn_tensor *tensor, polyattn_rt_memref *mem
   }
 }
 
-void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
+void polyattn_rt_describe_dense(void *data, int64_t rank, int64_t shared, const int64_t *sizes,
                                 polyattn_rt_memref *memref) {
   int64_t stride = 1;
   memref->allocated = memref->aligned = data;
   memref->offset = 0;
   for (int64_t i = rank; i-- > 0;) {
     memref->dimensions[i] = sizes[i];
-    memref->dimensions[rank + i] = stride;
-    stride *= sizes[i];
+    memref->dimensions[rank + i] = i < shared ? 0 : stride;
+    /* The shared dimensions may count more elements than there is memory for. */
+    if (i >= shared)
+      stride *= sizes[i];
   }
 }
 

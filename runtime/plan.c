@@ -22,6 +22,9 @@
 /* The most bytes that the workspaces of one round may take. */
 #define MAX_ROUND_BYTES ((int64_t)8 << 20)
 
+/* No part of a program is larger, so that sizes of parts do not overflow when they are rounded. */
+#define MAX_PART_BYTES ((int64_t)1 << 62)
+
 /* Those of a hundred tensors and a dozen workspaces of a call that is not split. */
 #define DESCRIPTOR_BYTES_ON_STACK 4096
 
@@ -57,7 +60,8 @@ typedef struct stage_work {
   const polyattn_rt_stage_rule *stage;
 } stage_work;
 
-static int is_of_programs(const execution *all, int64_t workspace) {
+/* Whether each program has a part of the workspace, in its thread's scratch. */
+static int is_in_scratch(const execution *all, int64_t workspace) {
   return all->kernel->plan.workspaces[workspace].fill == POLYATTN_RT_FILL_PROGRAM;
 }
 
@@ -72,25 +76,25 @@ static int64_t part_bytes(const execution *all, int64_t workspace) {
 /* The scratch of a thread: the kernel's, and behind it the pointers to all tensors and the parts of
  * workspaces that programs have, each with its description. -1 where it overflows. */
 static int64_t thread_bytes(const execution *all, const polyattn_rt_stage_rule *stage) {
-  int64_t bytes = polyattn_rt_round_up(stage->scratch_bytes), parts = 0;
+  int64_t tensors = all->kernel->num_tensors + stage->num_workspaces, parts = 0;
+  int64_t bytes = polyattn_rt_round_up(stage->scratch_bytes) +
+                  polyattn_rt_round_up(tensors * (int64_t)sizeof(void *));
   for (int64_t i = 0; i < stage->num_workspaces; ++i) {
-    int64_t part =
-        is_of_programs(all, stage->workspaces[i]) ? part_bytes(all, stage->workspaces[i]) : 0;
-    if (!is_of_programs(all, stage->workspaces[i]))
+    if (!is_in_scratch(all, stage->workspaces[i]))
       continue;
-    ++parts;
-    if (part < 0 || __builtin_add_overflow(bytes, polyattn_rt_round_up(part), &bytes))
+    int64_t part = part_bytes(all, stage->workspaces[i]);
+    if (part < 0 || part > MAX_PART_BYTES ||
+        __builtin_add_overflow(bytes,
+                               polyattn_rt_round_up((int64_t)sizeof(polyattn_rt_memref)) +
+                                   polyattn_rt_round_up(part),
+                               &bytes))
       return -1;
+    ++parts;
   }
-  int64_t tensors = all->kernel->num_tensors + stage->num_workspaces;
-  int64_t described = polyattn_rt_round_up(tensors * (int64_t)sizeof(void *)) +
-                      parts * polyattn_rt_round_up((int64_t)sizeof(polyattn_rt_memref));
-  return parts == 0 ? stage->scratch_bytes
-                    : (__builtin_add_overflow(bytes, described, &bytes) ? -1 : bytes);
+  return parts ? bytes : stage->scratch_bytes;
 }
 
-/* The pointers to all tensors, for programs of the thread whose scratch this is. All programs find
- * their part of a workspace in one place: strides of the dimensions that count them are 0. */
+/* The pointers to all tensors, for programs of the thread whose scratch this is. */
 static void **thread_pointers(const stage_work *work, char *scratch) {
   const execution *all = work->all;
   const polyattn_rt_stage_rule *stage = work->stage;
@@ -100,15 +104,13 @@ static void **thread_pointers(const stage_work *work, char *scratch) {
   memcpy(pointers, work->pointers, (size_t)count * sizeof(void *));
   next += polyattn_rt_round_up(count * (int64_t)sizeof(void *));
   for (int64_t i = 0; i < stage->num_workspaces; ++i) {
-    int64_t number = stage->workspaces[i], rank = all->kernel->plan.workspaces[number].rank;
-    if (!is_of_programs(all, number))
+    int64_t number = stage->workspaces[i];
+    if (!is_in_scratch(all, number))
       continue;
     polyattn_rt_memref *memref = (polyattn_rt_memref *)next;
     *memref = *(const polyattn_rt_memref *)work->pointers[tensors + i];
     next += polyattn_rt_round_up((int64_t)sizeof *memref);
     memref->allocated = memref->aligned = next;
-    for (int64_t d = 0; d < rank - 2; ++d)
-      memref->dimensions[rank + d] = 0;
     next += polyattn_rt_round_up(part_bytes(all, number));
     pointers[tensors + i] = memref;
   }
@@ -157,6 +159,8 @@ static int is_idle(const polyattn_rt_stage_rule *stage, const polyattn_rt_launch
   return stage->kind == POLYATTN_RT_STAGE_COMBINES_SPLITS && launch->splits == 1;
 }
 
+/* All programs of a thread find their part of a workspace in one place: the dimensions that count
+ * programs are shared. */
 static void describe_workspace(const execution *all, int64_t number, split_tensors *own,
                                polyattn_rt_memref *memref) {
   const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[number];
@@ -164,7 +168,8 @@ static void describe_workspace(const execution *all, int64_t number, split_tenso
   for (int64_t i = 0; i < rule->rank; ++i)
     sizes[i] = polyattn_rt_extent_value(&rule->sizes[i], &all->launch);
   char *data = rule->fill == POLYATTN_RT_FILL_LAUNCH ? (char *)own->launch : all->data[number];
-  polyattn_rt_describe_dense(data, rule->rank, sizes, memref);
+  polyattn_rt_describe_dense(data, rule->rank, is_in_scratch(all, number) ? rule->rank - 2 : 0,
+                             sizes, memref);
 }
 
 /* The numbers of a launch: splits that follow each other, as many in each turn or one less; the
@@ -182,6 +187,9 @@ static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) 
       is_idle(stage, &all->launch) ? 0 : polyattn_rt_count_programs(stage, &all->launch);
   if (programs == 0)
     return 0;
+  int64_t bytes = thread_bytes(all, stage);
+  if (bytes < 0)
+    return 1;
   if (runs_for_splits(stage))
     turns = all->num_turns;
   for (int64_t turn = 0; turn < turns; ++turn) {
@@ -193,9 +201,6 @@ static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) 
     }
   }
   int keeps = all->has_next_round && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
-  int64_t bytes = thread_bytes(all, stage);
-  if (bytes < 0)
-    return 1;
   stage_work work = {.function = stage->function,
                      .pointers = all->splits[0].pointers,
                      .num_pointers = num_tensors + all->kernel->plan.num_workspaces,

@@ -198,8 +198,8 @@ typedef struct polyattn_rt_memref {
 } polyattn_rt_memref;
 
 void polyattn_rt_describe(const polyattn_tensor *tensor, polyattn_rt_memref *memref);
-/* A dense row-major tensor. */
-void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
+/* A row-major tensor, dense but for its first `shared` dimensions, whose strides are 0. */
+void polyattn_rt_describe_dense(void *data, int64_t rank, int64_t shared, const int64_t *sizes,
                                 polyattn_rt_memref *memref);
 
 /* Copies the weights whose innermost stride is not 1 and makes their descriptors those of the

@@ -106,7 +106,7 @@ int polyattn_rt_copy_weights(const polyattn_rt_kernel *kernel,
     if (own == 0)
       continue;
     copy(tensors[i], copies);
-    polyattn_rt_describe_dense(copies, tensors[i]->rank, tensors[i]->sizes, &descriptors[i]);
+    polyattn_rt_describe_dense(copies, tensors[i]->rank, 0, tensors[i]->sizes, &descriptors[i]);
     copies += own;
   }
   return 0;
