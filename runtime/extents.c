@@ -6,6 +6,9 @@
 \*===----------------------------------------------------------------------===*/
 #include "plan.h"
 
+/* No memory has more. Such a number of bytes can still be rounded up. */
+#define MAX_WORKSPACE_BYTES (INT64_MAX / 4)
+
 static int64_t base_of(const polyattn_rt_extent *extent, const polyattn_rt_launch *launch) {
   switch (extent->base) {
   case POLYATTN_RT_DIMENSION:
@@ -62,5 +65,7 @@ int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
     return 0;
   int64_t bytes = polyattn_rt_count_extents(workspace->sizes, workspace->rank, launch);
   int64_t width = polyattn_dtype_bytes((int32_t)workspace->dtype);
-  return bytes < 0 || __builtin_mul_overflow(bytes, width, &bytes) ? -1 : bytes;
+  if (bytes < 0 || __builtin_mul_overflow(bytes, width, &bytes) || bytes > MAX_WORKSPACE_BYTES)
+    return -1;
+  return bytes;
 }

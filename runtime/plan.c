@@ -22,9 +22,6 @@
 /* The most bytes that the workspaces of one round may take. */
 #define MAX_ROUND_BYTES ((int64_t)8 << 20)
 
-/* No part of a program is larger, so that sizes of parts do not overflow when they are rounded. */
-#define MAX_PART_BYTES ((int64_t)1 << 62)
-
 /* Those of a hundred tensors and a dozen workspaces of a call that is not split. */
 #define DESCRIPTOR_BYTES_ON_STACK 4096
 
@@ -83,7 +80,7 @@ static int64_t thread_bytes(const execution *all, const polyattn_rt_stage_rule *
     if (!is_in_scratch(all, stage->workspaces[i]))
       continue;
     int64_t part = part_bytes(all, stage->workspaces[i]);
-    if (part < 0 || part > MAX_PART_BYTES ||
+    if (part < 0 ||
         __builtin_add_overflow(bytes,
                                polyattn_rt_round_up((int64_t)sizeof(polyattn_rt_memref)) +
                                    polyattn_rt_round_up(part),

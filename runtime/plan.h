@@ -110,8 +110,8 @@ int64_t polyattn_rt_count_extents(const polyattn_rt_extent *extents, int64_t cou
                                   const polyattn_rt_launch *launch);
 int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
                                    const polyattn_rt_launch *launch);
-/* The bytes of all elements, or -1 where they overflow. A workspace of splits has bytes only where
- * there are several. */
+/* The bytes of all elements, or -1 where they are more than any memory has. A workspace of splits
+ * has bytes only where there are several. */
 int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
                                     const polyattn_rt_launch *launch);
 /* Whether a workspace is for several splits only: its first dimension is theirs. */

@@ -260,6 +260,22 @@ TEST(PartsOfPrograms, MustFitMemory) {
   EXPECT_NE(std::string(error).find("no memory"), std::string::npos) << error;
 }
 
+TEST(Workspaces, MustNotOverflowWhenTheirBytesAreRounded) {
+  Kernel k;
+  k.sums = {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 2, {dim(0, 0), number(INT64_MAX / 4)}};
+  k.stages[0] = {reverse, POLYATTN_RT_STAGE, 100, 1, {dim(0, 0)}, 1, k.used, 1};
+  k.kernel.plan.num_stages = 1;
+  k.kernel.plan.num_choices = 0;
+  float numbers[2] = {};
+  const int64_t sizes[3] = {1, 1, 1};
+  polyattn_tensor in = polyattn_dense(numbers, POLYATTN_F32, 3, sizes),
+                  out = polyattn_dense(numbers + 1, POLYATTN_F32, 3, sizes);
+  const polyattn_tensor *tensors[2] = {&in, &out};
+  char error[100] = "";
+  EXPECT_EQ(polyattn_rt_run(&k.kernel, tensors, 2, 1, error, sizeof error), 1);
+  EXPECT_NE(std::string(error).find("no memory"), std::string::npos) << error;
+}
+
 static void checkPrefix() {
   Kernel k;
   for (int64_t positions : {0, 1, 31, 32, 33, 64, 65, 300})
