@@ -168,7 +168,7 @@ bool KernelFacts::canCutBlocks() const {
   // Blocks of packed sequences and of pools begin elsewhere in each batch.
   if (entry.hasStatesInPlace() || entry.getLengths() || entry.getPacked())
     return false;
-  if (!hasRows || isRowsAlone() || readsStates || savesValues || kernel.hasBeside())
+  if (!hasRows || readsStates || savesValues || kernel.hasBeside())
     return false;
   // Blocks begin with each local block.
   if (run % block())

@@ -127,7 +127,7 @@ private:
       cluster = shares;
     int64_t parts = 0;
     if (kernel.sumsWeights)
-      parts = anyHasBlocks(kernel.attention)
+      parts = anySumsBlocks(kernel.attention)
                   ? kMostSummingProgramsOfBlocks
                   : std::min(kMostSummingPrograms, kMostSummingCTAs / cluster);
     int64_t prefixFeatures = kernel.segment() ? kPrefixFeatures : 0;
@@ -144,11 +144,11 @@ private:
     return cutBlocks && kernel.canCutBlocks() && (!kernel.sumsWeights || cutBlocksOfSums);
   }
 
-  /// Whether a kernel of the entry computes its blocks each by itself.
-  bool anyHasBlocks(AttentionOp attention) const {
+  /// Whether a kernel of the entry sums weights of blocks that it computes each by itself.
+  bool anySumsBlocks(AttentionOp attention) const {
     return llvm::any_of(attention.getBody().getOps<KernelOp>(), [&](KernelOp op) {
       KernelFacts kernel(op, op.getBody());
-      return kernel.segment() > 0 || cutsBlocks(kernel);
+      return kernel.sumsWeights && (kernel.segment() > 0 || cutsBlocks(kernel));
     });
   }
 };

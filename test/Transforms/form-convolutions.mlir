@@ -32,13 +32,13 @@ polyattn.attention @chain(%q: tensor<?x?x?x4xf32>, %h: tensor<?x9x4xf32>)
 // CHECK-LABEL: @rows
 // CHECK: %[[T:.*]] = read %t
 // CHECK: %[[N:.*]] = l2_norm
-// CHECK: %[[R:.*]]:2 = kernel @rows__rows0 {
+// CHECK: %[[R:.*]]:2 = kernel @rows__rows0 cut <blocks = true> {
 // CHECK-NEXT: kernel_yield %[[N]], %[[T]]
 // CHECK: %[[X:.*]] = kernel @rows__convolution0 cut <channels = 4> {
 // CHECK-NEXT: convolve %[[R]]#0
 // CHECK: %[[Y:.*]] = kernel @rows__convolution1 cut <channels = 4> {
 // CHECK-NEXT: convolve %[[R]]#1
-// CHECK: %[[Z:.*]] = kernel @rows__rows1 {
+// CHECK: %[[Z:.*]] = kernel @rows__rows1 cut <blocks = true> {
 // CHECK-NEXT: %[[S:.*]] = sum %[[X]]
 // CHECK-NEXT: %[[M:.*]] = hadamard %[[S]], %[[Y]]
 // CHECK-NEXT: kernel_yield %[[M]]

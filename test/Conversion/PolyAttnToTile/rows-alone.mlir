@@ -33,8 +33,8 @@ polyattn.attention @behind(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %o:
 
 // -----
 
-// An attention without an attend maps rows; there are no features or states that a launch could cut.
-// CHECK-LABEL: tile.kernel @map programs [dim(1, 0), dim(1, 2)]
+// An attention without an attend maps rows, block by block; there are no features or states that a launch could cut.
+// CHECK-LABEL: tile.kernel @map programs [ceildiv(dim(1, 1), 64), dim(1, 0), dim(1, 2)]
 // CHECK:       tile.entry @map
 // CHECK-NEXT:    tile.stage @map
 // CHECK-NEXT:  }
