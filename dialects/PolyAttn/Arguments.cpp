@@ -57,6 +57,16 @@ LogicalResult polyattn::verifyNames(Operation *op, ArrayAttr names, Region &body
   return success();
 }
 
+bool polyattn::hasSharedHeads(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_nonnull<SharedHeadsAttr>(tensor.getEncoding());
+}
+
+bool polyattn::sharesHeads(AttentionOp attention) {
+  return llvm::any_of(attention.getBody().getArgumentTypes(), hasSharedHeads) ||
+         llvm::any_of(attention.getResultTypes().getAsValueRange<TypeAttr>(), hasSharedHeads);
+}
+
 Type polyattn::readTypeOf(RankedTensorType tensor) {
   MLIRContext *context = tensor.getContext();
   ArrayRef<int64_t> shape = tensor.getShape();
@@ -67,6 +77,8 @@ Type polyattn::readTypeOf(RankedTensorType tensor) {
     return llvm::all_of(shape.drop_front(from),
                         [](int64_t n) { return !ShapedType::isDynamic(n) && n > 0; });
   };
+  if (tensor.getEncoding() && (!hasSharedHeads(tensor) || shape.size() != 4))
+    return {};
   switch (shape.size()) {
   case 1:
     return isStatic(0) ? WeightType::get(context, shape) : Type();

@@ -21,6 +21,12 @@ void printHeader(mlir::OpAsmPrinter &printer, llvm::StringRef name, mlir::Region
 void nameArguments(mlir::ArrayAttr names, mlir::Region &region, mlir::OpAsmSetValueNameFn setName);
 mlir::LogicalResult verifyNames(mlir::Operation *op, mlir::ArrayAttr names, mlir::Region &body);
 
+/// Whether a sequence has heads that several heads of the attention share (`shared_heads`).
+bool hasSharedHeads(mlir::Type tensor);
+/// Whether an attention has an argument or a result with shared heads. Attends then have H heads of
+/// queries and of keys, and Hkv is the number of the shared heads.
+bool sharesHeads(AttentionOp attention);
+
 /// The feature or weight type that reading a tensor gives; null where the tensor has another use.
 mlir::Type readTypeOf(mlir::RankedTensorType tensor);
 

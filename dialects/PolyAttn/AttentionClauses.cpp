@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -144,6 +146,47 @@ LogicalResult polyattn::verifySums(AttentionOp op, ReturnOp returned) {
              << sum.getType();
   }
   return success();
+}
+
+/// A tensor with an encoding is a sequence that heads share: one that is read, or a gradient of
+/// such a one, which has been summed up over them.
+LogicalResult polyattn::verifySharedHeads(AttentionOp op, ReturnOp returned) {
+  auto verify = [&](StringRef kind, Attribute name, Type type, bool isSequence) -> LogicalResult {
+    auto tensor = cast<RankedTensorType>(type);
+    if (!tensor.getEncoding() || (hasSharedHeads(tensor) && isSequence && tensor.getRank() == 4))
+      return success();
+    return op.emitOpError("C13: ") << kind << " " << name << ", " << type
+                                   << ", is no sequence [B, T, Hkv, d] whose heads are shared";
+  };
+  for (auto [argument, name] : llvm::zip(op.getBody().getArguments(), op.getArgNames()))
+    if (failed(verify("argument", name, argument.getType(),
+                      !AttentionOp::isDecayOrState(argument) && !op.isWholeNumbers(argument))))
+      return failure();
+  for (auto [value, name, type] : llvm::zip(returned.getResults(), op.getResultNames(),
+                                            op.getResultTypes().getAsValueRange<TypeAttr>())) {
+    bool isSum = bool(definingOp<SumHeadsOp>(value));
+    if (failed(verify("result", name, type, isSum)))
+      return failure();
+    if (isSum && !hasSharedHeads(type))
+      return op.emitOpError("C13: result ")
+             << name << " is summed up over heads (`sum_heads`), and " << type
+             << " has no shared ones";
+  }
+  if (!sharesHeads(op))
+    return success();
+  WalkResult walked = op.walk([](Operation *inside) {
+    bool isInterleaved = llvm::TypeSwitch<Operation *, bool>(inside)
+                             .Case<AttendOp, AttendBackwardOp, DecayGradientOp>([](auto attend) {
+                               return attend.getGrouping() == Grouping::Interleaved;
+                             })
+                             .Default(false);
+    if (!isInterleaved)
+      return WalkResult::advance();
+    inside->emitOpError("C13: groups heads `interleaved` beside a sequence whose heads are shared, "
+                        "which are shared by heads that lie together (`block`)");
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 bool AttentionOp::hasStatesInPlace() {

@@ -22,6 +22,8 @@ mlir::LogicalResult verifySums(AttentionOp op, ReturnOp returned);
 mlir::LogicalResult verifyDecoding(AttentionOp op, ReturnOp returned);
 /// What the rows that are kept of local blocks ask of the attends.
 mlir::LogicalResult verifyKept(AttentionOp op);
+/// What shared heads ask of the tensors that have them, and of the attends.
+mlir::LogicalResult verifySharedHeads(AttentionOp op, ReturnOp returned);
 /// Where there are kernels, that they compute all there is to compute.
 mlir::LogicalResult verifyKernels(AttentionOp op, ReturnOp returned);
 

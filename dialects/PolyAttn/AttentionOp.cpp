@@ -332,7 +332,7 @@ LogicalResult AttentionOp::verifyRegions() {
       return failure();
   if (failed(verifySums(*this, returnOp)) || failed(verifyPlaces(*this, returnOp)))
     return failure();
-  if (failed(verifyDecoding(*this, returnOp)))
+  if (failed(verifyDecoding(*this, returnOp)) || failed(verifySharedHeads(*this, returnOp)))
     return failure();
   if (failed(verifyKernels(*this, returnOp)))
     return failure();

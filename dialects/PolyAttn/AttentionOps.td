@@ -61,6 +61,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     | tensor | meaning |
     |---|---|
     | `tensor<?x?x?x64xf32>` | queries, keys, values: [B, T, H, d] |
+    | `tensor<?x?x?x64xf32, #polyattn.shared_heads>` | the same with Hkv heads that the H heads share |
     | `tensor<64x256xf32>` | a weight shared by all heads |
     | `tensor<?x64x256xf32>` | a weight per head |
     | `tensor<64xf32>` | a vector shared by all heads |
@@ -133,6 +134,9 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     C12: if there is a `kernel`, all attends, states and gradients of weights stand in kernels.
         Kernels have different names. A vector or a final state that is returned is the result of a
         kernel.
+    C13: a tensor with an encoding is a sequence with `shared_heads`. A result that has it is summed
+        up by `sum_heads`, and no other is. Beside such tensors attends have H heads of keys, so that
+        `grouping = block` changes nothing. `interleaved` is refused.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,

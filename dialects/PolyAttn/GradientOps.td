@@ -151,6 +151,40 @@ def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
   let hasVerifier = 1;
 }
 
+def PolyAttn_SumHeadsOp : PolyAttn_Op<"sum_heads",
+    [Pure, PolyAttn_InAttentionOrKernel, SameOperandsAndResultType, OnlyInGradients]> {
+  let summary = "the gradient of a vector that heads share, a sum over these";
+  let description = [{
+    An argument [B, T, Hkv, d] with `shared_heads` is read by H heads. Each of them has a gradient
+    of its own, and the argument's is their sum:
+
+        dx[b, t, g] = sum over h with h / (H / Hkv) = g of dx_h[b, t]
+
+    The result has Hkv heads. Only `return` takes it, as a result with `shared_heads`, or
+    `kernel_yield`.
+
+    C1: the vector is plain.
+    C2: only `return` uses the result, or `kernel_yield`.
+    C3: in a kernel the vector is what another kernel yields: programs of one head each have
+        computed it.
+
+    ```mlir
+    polyattn.attention @shared_gradient(%d_o: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>)
+        -> (d_q: tensor<?x?x?x64xf32, #polyattn.shared_heads>) {
+      %dy = read %d_o : tensor<?x?x?x64xf32> -> [64]
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %n = attend query %dy key %b value %b causal normalize <none> : [64], [64], [64]
+      %dq = sum_heads %n : [64]
+      return %dq : [64]
+    }
+    ```
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$vector);
+  let results = (outs PolyAttn_FeatureType:$result);
+  let assemblyFormat = "$vector attr-dict `:` custom<FeatureType>(type($vector))";
+  let hasVerifier = 1;
+}
+
 def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
     [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
      OnlyInGradients]> {

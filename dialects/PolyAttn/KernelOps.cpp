@@ -211,8 +211,8 @@ LogicalResult polyattn::verifyKernels(AttentionOp op, ReturnOp returned) {
     return success();
   llvm::StringSet<> names;
   for (Operation &inside : op.getBody().front()) {
-    if (isa<AttendOp, StateUpdateInterface, AttendBackwardOp, WeightGradientOp, ConvolveOp,
-            FilterGradientOp>(inside))
+    if (isa<AttendOp, StateUpdateInterface, AttendBackwardOp, WeightGradientOp, SumHeadsOp,
+            ConvolveOp, FilterGradientOp>(inside))
       return inside.emitOpError("C12: stands outside of the attention's kernels");
     auto kernel = dyn_cast<KernelOp>(inside);
     if (kernel && !names.insert(kernel.getKernelName()).second)

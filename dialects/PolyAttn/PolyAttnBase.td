@@ -150,6 +150,17 @@ def PolyAttn_Grouping : PolyAttn_Enum<"Grouping", "which key head serves a query
   I32EnumAttrCase<"Block", 0, "block">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]>;
 def PolyAttn_GroupingAttr : PolyAttn_EnumAttr<PolyAttn_Grouping, "grouping">;
 
+def PolyAttn_SharedHeadsAttr : AttrDef<PolyAttn_Dialect, "SharedHeads"> {
+  let mnemonic = "shared_heads";
+  let summary = "the encoding of sequences whose heads are shared";
+  let description = [{
+    `tensor<?x?x?x64xf32, #polyattn.shared_heads>` is a sequence [B, T, Hkv, d] of an attention that
+    has H heads elsewhere, where Hkv divides H. Head h reads the vectors of head h / (H / Hkv). So
+    Mamba-2 shares its B and C, and models with more heads of values than of keys share their
+    queries and keys.
+  }];
+}
+
 def PolyAttn_ProductPrecision : PolyAttn_Enum<"ProductPrecision", "the factors of an attend's products", [
   I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"BF16", 1, "bf16">]>;
 def PolyAttn_ProductPrecisionAttr : PolyAttn_EnumAttr<PolyAttn_ProductPrecision, "product_precision">;

@@ -17,7 +17,7 @@ enum polyattn_size {
   POLYATTN_SIZE_T = -2,   /* positions of the queries */
   POLYATTN_SIZE_TK = -3,  /* positions of the keys, where they may differ */
   POLYATTN_SIZE_H = -4,   /* query heads */
-  POLYATTN_SIZE_HKV = -5, /* key heads */
+  POLYATTN_SIZE_HKV = -5, /* key heads, or those of sequences that heads share */
   POLYATTN_SIZE_L = -6,   /* rows of tables of positions, where positions do not begin at 0 */
   POLYATTN_SIZE_P = -7,   /* slots of a pool of states */
   POLYATTN_SIZE_N = -8,   /* packed sequences */

@@ -49,6 +49,7 @@ llvm::Expected<Signature> polyattn::derivedSignature(AttentionOp entry,
   Signature result = std::move(*derived);
   result.samePositions |= definition.samePositions;
   result.sameHeads |= definition.sameHeads;
+  result.sharesHeads |= definition.sharesHeads;
   result.fixedHeads = definition.fixedHeads;
   result.fixedKvHeads = definition.fixedKvHeads;
   // Both are one where a state stands between them.

@@ -7,6 +7,7 @@
 
 #include "polyattn/Entry/Signature.h"
 #include "Uses.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
@@ -27,7 +28,7 @@ std::string TensorSignature::formatDims() const {
 SizeName Signature::canonical(SizeName name) const {
   if (name == kKeyPositions && samePositions)
     return kPositions;
-  if (name == kKeyHeads && sameHeads)
+  if (name == kKeyHeads && sameHeads && !sharesHeads)
     return kHeads;
   return name;
 }
@@ -76,6 +77,8 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   bool querySide = use.query || use.gateHeads;
   SizeName positions = signature.canonical(use.query ? kPositions : kKeyPositions);
   SizeName heads = signature.canonical(querySide ? kHeads : kKeyHeads);
+  if (signature.sharesHeads)
+    heads = hasSharedHeads(type) ? kKeyHeads : kHeads;
   SizeName calls = signature.offsets ? kSequences : kBatch;
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<SizeName, 4> symbols;
@@ -209,7 +212,8 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
   Signature signature;
   signature.name = attention.getSymName().str();
   signature.samePositions = analysis.samePositions;
-  signature.sameHeads = analysis.sameHeads;
+  signature.sharesHeads = sharesHeads(attention);
+  signature.sameHeads = analysis.sameHeads || signature.sharesHeads;
   if (BlockArgument first = attention.getFirstPositionArgument())
     signature.firstPosition = first.getArgNumber();
   if (BlockArgument slots = attention.getSlotsArgument())

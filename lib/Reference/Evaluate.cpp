@@ -22,9 +22,12 @@ using namespace polyattn::reference;
 Evaluator::Evaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
                      Reading reading, const Selection &selection, const Rounding &rounding,
                      const Rounding &terms, int64_t rowsBefore)
-    : tensors(attention, arguments), vectors(tensors), sizes(sizes), reading(reading),
-      rounding(rounding), terms(terms), heads(selection.heads), rows(selection.rows) {
+    : tensors(attention, arguments, sizes.heads), vectors(tensors), sizes(sizes),
+      sharedHeads(sizes.kvHeads), reading(reading), rounding(rounding), terms(terms),
+      heads(selection.heads), rows(selection.rows) {
   tensors.rowsBefore = rowsBefore;
+  if (sharesHeads(attention)) // Hkv is of sequences alone
+    this->sizes.kvHeads = sizes.heads;
   if (heads.empty())
     for (int64_t b = 0; b < sizes.batch; ++b)
       for (int64_t h = 0; h < sizes.heads; ++h)
@@ -105,6 +108,20 @@ Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
   for (size_t term = 0; term < op.getGradients().size(); ++term)
     forSites(isTermOfKeys(op, term), [&](const Site &site) { addSite(term, site); });
   addRunningSum(op.getPlus(), result);
+  return result;
+}
+
+/// The heads that share a vector have a gradient each.
+Array Evaluator::sumOfHeads(SumHeadsOp op) {
+  bool ofKeys = isOfKeys(op.getVector());
+  Array result(ArrayRef(
+      {sizes.batch, ofKeys ? sizes.keys : sizes.queries, sharedHeads, op.getType().getWidth()}));
+  forSites(ofKeys, [&](const Site &site) {
+    int64_t head = site.head / (sizes.heads / sharedHeads);
+    double *sum = result.data.data() + result.offset({site.batch, site.position, head});
+    for (double x : expand(at(op.getVector(), site)))
+      *sum++ += reference::rounded(x, terms);
+  });
   return result;
 }
 
@@ -193,6 +210,10 @@ FailureOr<std::vector<Array>> Evaluator::run() {
       result.shape.resize(resultType(results.size() - 1).getRank()); // a last 1 may be left out
       continue;
     }
+    if (auto sum = value.getDefiningOp<SumHeadsOp>()) {
+      results.push_back(sumOfHeads(sum));
+      continue;
+    }
     bool ofKeys = isOfKeys(value);
     Array &output =
         results.emplace_back(ArrayRef({sizes.batch, ofKeys ? sizes.keys : sizes.queries,
@@ -212,7 +233,7 @@ bool polyattn::canSelect(AttentionOp attention) {
   for (Operation &op : attention.getBody().front())
     if (auto attend = dyn_cast<AttendOp>(op);
         (attend && (attend.getOfKeys() || attend.keepsStates() || attend.getProducts())) ||
-        isa<AttendBackwardOp, WeightGradientOp, FilterGradientOp>(op))
+        isa<AttendBackwardOp, WeightGradientOp, FilterGradientOp, SumHeadsOp>(op))
       return false;
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     // Whatever an attend's output leads to, it must not be another attend.

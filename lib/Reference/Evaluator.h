@@ -142,6 +142,7 @@ public:
   mlir::RankedTensorType resultType(size_t index);
   void forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit);
   Array weightGradient(WeightGradientOp op, mlir::RankedTensorType type);
+  Array sumOfHeads(SumHeadsOp op);
   Array decayGradient(DecayGradientOp op);
   /// A vector at all positions of a head (Convolve.cpp).
   std::vector<std::vector<double>> vectorsOf(mlir::Value value, int64_t batch, int64_t head);
@@ -201,6 +202,7 @@ private:
   CallTensors tensors;
   SiteVectors vectors;
   CallSizes sizes;
+  int64_t sharedHeads; // of sequences that have them
   Reading reading;
   const Rounding &rounding, &terms;
   std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head

@@ -33,7 +33,7 @@ static int64_t largestRing(AttentionOp attention) {
 KeptCall::KeptCall(AttentionOp attention, const Signature &signature, ArrayRef<Array> arguments,
                    const CallSizes &sizes, int64_t batch)
     : attention(attention), signature(signature), given(arguments), sizes(sizes), batch(batch) {
-  CallTensors tensors(attention, arguments);
+  CallTensors tensors(attention, arguments, sizes.heads);
   slot = tensors.slot(batch);
   KeepOp keep = keptRowsOf(attention)[0];
   first = slot < 0 ? 0 : tensors.firstPosition(batch);

@@ -51,7 +51,7 @@ private:
     if (auto feature = dyn_cast<FeatureType>(result.getType())) {
       SmallVector<int64_t> index;
       if (array.rank() == 4)
-        index = {site.batch, site.position, site.head};
+        index = {site.batch, site.position, tensors.headIn(tensor, site.head)};
       else
         index = {body.position, array.shape[1] == 1 ? 0 : site.head};
       environment.features[result] =

@@ -8,6 +8,7 @@
 #define POLYATTN_LIB_REFERENCE_SITEVECTORS_H
 
 #include "FeatureProgram.h"
+#include "dialects/PolyAttn/Arguments.h"
 
 namespace polyattn::reference {
 
@@ -22,15 +23,23 @@ struct CallTensors {
   llvm::ArrayRef<Array> arguments;
   llvm::DenseMap<mlir::Value, Array> computed; // results of attends and convolutions
   int64_t rowsBefore = 0; // of the calls before, in front of this one's own (Kept.h)
+  int64_t heads;          // of queries
 
-  CallTensors(AttentionOp attention, llvm::ArrayRef<Array> arguments)
-      : attention(attention), arguments(arguments) {}
+  CallTensors(AttentionOp attention, llvm::ArrayRef<Array> arguments, int64_t heads)
+      : attention(attention), arguments(arguments), heads(heads) {}
 
   /// An argument of the attention, or what an attend has given.
   const Array &operator[](mlir::Value value) const {
     if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value))
       return arguments[argument.getArgNumber()];
     return computed.find(value)->second;
+  }
+  /// The head of a sequence that one of the attention's heads reads. Such heads share it where the
+  /// sequence has fewer (`shared_heads`).
+  int64_t headIn(mlir::Value sequence, int64_t head) const {
+    if (!hasSharedHeads(sequence.getType()))
+      return head;
+    return head / (heads / (*this)[sequence].shape[2]);
   }
   /// Where the call's row 0 is in its sequence.
   int64_t firstPosition(int64_t batch) const {

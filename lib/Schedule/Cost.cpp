@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Schedule/Cost.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/Sides.h"
@@ -344,9 +345,12 @@ static double weightGradientFlops(WeightGradientOp gradient, double ofQueries, d
   return flops;
 }
 
-ForwardCost polyattn::forwardCost(AttentionOp attention, const CallSizes &sizes, int64_t block) {
+ForwardCost polyattn::forwardCost(AttentionOp attention, const CallSizes &given, int64_t block) {
   ForwardCost cost;
   ProgramCounter querySide, keySide;
+  CallSizes sizes = given;
+  if (sharesHeads(attention)) // Hkv is of sequences alone
+    sizes.kvHeads = sizes.heads;
   for (auto attend : attention.getBody().getOps<AttendOp>()) {
     ForwardCost one = attendCost(attend, sizes, attend.getBlock().value_or(block));
     cost.pairs += one.pairs;

@@ -7,6 +7,7 @@
 
 #include "Directions.h"
 #include "ScoreSlopes.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/Leaves.h"
@@ -452,6 +453,8 @@ void BackwardEntry::collectResult(BlockArgument argument, StringRef name) {
     gradients.setLocation(read.getLoc());
     if (isa<FeatureType>(read.getType())) {
       gradient = gradients.gradientOf(read.getResult());
+      if (gradient && hasSharedHeads(type))
+        gradient = gradients.create<SumHeadsOp>(gradient);
     } else {
       gradient = gradients.weightGradientOf(read.getResult());
       type = RankedTensorType::get(type.getShape(), builder.getF32Type());

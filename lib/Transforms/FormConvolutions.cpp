@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FormConvolutions.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/Dependencies.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -33,6 +34,9 @@ static LogicalResult checkBeside(AttentionOp attention) {
   for (Operation &op : attention.getBody().front())
     if (isa<AttendOp, AttendBackwardOp>(op))
       return op.emitOpError("stands beside a convolution, which needs an entry of its own");
+  if (sharesHeads(attention))
+    return attention.emitError("has convolutions beside sequences whose heads are shared, which is "
+                               "not compiled: give each head a sequence of its own");
   if (attention.getOffsetsArgument() || attention.getLengths() || attention.hasStatesInPlace())
     return attention.emitOpError("has convolutions, which are not compiled for packed sequences, "
                                  "lengths of batches, or states that live in arguments");

@@ -7,7 +7,8 @@
 //
 // A group of attends has one mask, and rows of one side. What depends on a group's attends alone is
 // computed by its kernel. What depends on several groups is computed by the last of them, and the
-// others pass it the plain vectors that it needs.
+// others pass it the plain vectors that it needs. A sum over heads has a kernel of its own, as
+// programs of one head each compute what it adds up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,10 +72,12 @@ public:
 
   LogicalResult run();
   std::deque<AttendGroup> &getGroups() { return groups; }
+  /// Groups of one sum over heads each, after all others.
+  std::deque<AttendGroup> &getHeadSums() { return headSums; }
   /// Whether an op moves into the kernels that use it: an attend, a state, or an op that depends on
   /// attends.
   bool isInKernels(Operation *op) const {
-    return isa<AttendOp, StateUpdateInterface>(op) || isStateView(op) ||
+    return isa<AttendOp, StateUpdateInterface, SumHeadsOp>(op) || isStateView(op) ||
            llvm::any_of(op->getResults(), [&](Value result) { return groupsOf.lookup(result); });
   }
 
@@ -93,7 +96,7 @@ private:
 
   AttentionOp attention;
   bool sameHeads = false;
-  std::deque<AttendGroup> groups;
+  std::deque<AttendGroup> groups, headSums;
   /// A bit for each group that has one of the attends next to a value.
   llvm::DenseMap<Value, uint32_t> groupsOf;
 };
@@ -207,6 +210,12 @@ void KernelGrouping::assignResults() {
     if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
       if (summed.insert(gradient).second)
         addSums(gradient);
+    } else if (auto sum = result.getDefiningOp<SumHeadsOp>()) {
+      if (!summed.insert(sum).second)
+        continue;
+      AttendGroup &group = headSums.emplace_back();
+      pass(sum.getVector(), computing(sum.getVector()), group);
+      group.yielded.insert(result);
     } else if (!isa_and_nonnull<DecayGradientOp, AddGradientsOp, KeepOp>(result.getDefiningOp())) {
       computing(result).yielded.insert(result);
     }
@@ -283,7 +292,7 @@ public:
 
 private:
   std::string nameOf(const AttendGroup &group);
-  void form(AttendGroup &group);
+  void form(AttendGroup &group, StringRef name);
   void fill(Region &region, AttendGroup &group);
   void replaceSums();
   void replaceUses();
@@ -365,7 +374,7 @@ void KernelFormation::fill(Region &region, AttendGroup &group) {
   KernelYieldOp::create(builder, attention.getLoc(), yielded);
 }
 
-void KernelFormation::form(AttendGroup &group) {
+void KernelFormation::form(AttendGroup &group, StringRef name) {
   SmallVector<AttendGroup *> parts = {&group};
   if (group.beside)
     parts.push_back(group.beside);
@@ -378,7 +387,7 @@ void KernelFormation::form(AttendGroup &group) {
   }
   builder.setInsertionPoint(terminator);
   Location loc = group.attends.empty() ? attention.getLoc() : group.attends.front().getLoc();
-  auto kernel = KernelOp::create(builder, loc, types, nameOf(group), CutAttr(), StepsAttr());
+  auto kernel = KernelOp::create(builder, loc, types, name, CutAttr(), StepsAttr());
   for (auto [part, region] : llvm::zip(parts, kernel->getRegions()))
     fill(region, *part);
   size_t next = 0;
@@ -429,7 +438,9 @@ void KernelFormation::eraseOriginals() {
 void KernelFormation::run() {
   for (AttendGroup &group : grouping.getGroups())
     if (group.isNeeded() && !group.isBeside)
-      form(group);
+      form(group, nameOf(group));
+  for (auto [i, group] : llvm::enumerate(grouping.getHeadSums()))
+    form(group, (attention.getSymName() + "__sum_heads" + (i ? Twine(i + 1) : Twine())).str());
   replaceSums();
   replaceUses();
   eraseOriginals();

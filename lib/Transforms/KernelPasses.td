@@ -23,7 +23,7 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
 
     The kernel that computes the vectors of a `weight_gradient`'s pair sums it up, and `sum_weights`
     adds the sums of all kernels. Operands of a `decay_gradient` or `add_gradients` become results
-    of their kernels.
+    of their kernels. A `sum_heads` has a kernel of its own behind the one that computes its operand.
 
     Numeric contract: reassociating (sums of weights' gradients over kernels).
 

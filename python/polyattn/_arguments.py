@@ -19,11 +19,12 @@ class Argument:
     kind: str
     sizes: tuple[int | None, ...]
     dtype: str | None = None
+    encoding: str | None = None
 
     def type_with(self, dtype: str) -> str:
         """Its type in the dialect, in an attention of that dtype."""
         sizes = "".join(f"{'?' if size is None else size}x" for size in self.sizes)
-        return f"tensor<{sizes}{self.dtype or dtype}>"
+        return f"tensor<{sizes}{self.dtype or dtype}{f', {self.encoding}' if self.encoding else ''}>"
 
     def _described(self, words: str) -> Argument:
         object.__setattr__(self, "__doc__", words)
@@ -34,14 +35,15 @@ class Kind:
     """Arguments of a kind by their sizes: `Weight[64, 256]`. Sizes are whole numbers, at least 1; others are a CallError."""
 
     def __init__(
-        self, name: str, words: str, kind: str, lead: tuple[int | None, ...], dtype: str | None = None
-    ) -> None:
+        self, name: str, words: str, kind: str, lead: tuple[int | None, ...], dtype: str | None = None,
+        encoding: str | None = None,
+    ) -> None:  # fmt: skip
         self.__name__, self.__doc__ = name, words
-        self._kind, self._lead, self._dtype = kind, lead, dtype
+        self._kind, self._lead, self._dtype, self._encoding = kind, lead, dtype, encoding
 
     def __getitem__(self, sizes: Sizes) -> Argument:
         own = sizes if isinstance(sizes, tuple) else (sizes,)
-        return Argument(self._kind, (*self._lead, *(self._size(size, own) for size in own)), self._dtype)
+        return Argument(self._kind, (*self._lead, *(self._size(size, own) for size in own)), self._dtype, self._encoding)
 
     def _size(self, size: Any, all_sizes: tuple[Any, ...]) -> int:
         found = index_of(size) or 0
@@ -55,6 +57,10 @@ class Kind:
 
 Sequence = Kind("Sequence", "Queries, keys or values [B, T, H, d], of the attention's dtype: `Sequence[64]`.", "sequence",
                 (None, None, None))  # fmt: skip
+SharedSequence = Kind(
+    "SharedSequence", "A sequence [B, T, Hkv, d] whose heads several heads of the attention share; all else then has H heads, and head h "
+    "reads head h / (H / Hkv): `SharedSequence[128]`.", "sequence", (None, None, None), encoding="#polyattn.shared_heads",
+)  # fmt: skip
 Weight = Kind("Weight", "A matrix or a vector for all heads: `Weight[64, 256]`, `Weight[64]`.", "weight", ())
 HeadWeight = Kind("HeadWeight", "A matrix or a vector of each head, [H, ...]: `HeadWeight[64, 256]`.", "weight", (None,))
 Table = Kind("Table", "A vector of each position, the same for all heads, [T, 1, d]: `Table[64]`.", "sequence", (None, 1))

@@ -74,6 +74,11 @@ REBUILT = {
         "toeplitz_network": library.toeplitz_network(),
         "circular": library.long_convolution(d=16, lags=256, per_channel=False, circular=True),
     },
+    "mamba2": {
+        "mamba2": library.mamba2(),
+        "mamba2_head": library.mamba2(steps=True, skip=True),
+        "mamba2_states": library.mamba2(states=True),
+    },
     "performer": {
         "performer": library.performer(),
         "performer_stabilized": library.performer(form="stabilized"),
@@ -220,11 +225,11 @@ def test_other_sizes_run(rng, name):
              "based": dict(d=8, r=4), "relative": dict(d=8, m=10, distances=7), "relative_rope": dict(dv=6, distances=30),
              "toeplitz": dict(dv=6, distances=9), "hyena": dict(d=8, lags=9, order=4), "h3": dict(d=5, shift=3, lags=30),
              "toeplitz_network": dict(d=7, lags=9), "long_convolution": dict(d=8, lags=30, per_head=False, reversed=True), "based_window": dict(d=8, r=4, window=5), "shared_window": dict(d=8, block=8),
-             "softmax_attention": dict(d=8, dv=6, window=7, distances=3)}.get(name, dict(d=8, dv=6))  # fmt: skip
+             "mamba2": dict(n=8, p=6, steps=True, skip=True), "softmax_attention": dict(d=8, dv=6, window=7, distances=3)}.get(name, dict(d=8, dv=6))  # fmt: skip
     spec = getattr(library, name)(**sizes)
     assert spec.name == name
     kernel = polyattn.compile(spec)
-    heads = dict(B=1, T=20, Tk=20, H=2, Hkv=2)
+    heads = dict(B=1, T=20, Tk=20, H=2, Hkv=1 if name == "mamba2" else 2)
     arrays = []
     for tensor in kernel.signature.arguments:
         shape = [heads.get(size, size) for size in tensor.shape]

@@ -1344,3 +1344,110 @@ polyattn.attention @attend_c20_other_state(%q: tensor<?x?x?x4xf32>, %g: tensor<?
   %o = attend query %a key %a value %a decay %g state %s causal normalize <none> : [4], [4], [4], tensor<?x?x?x4xf32>, !polyattn.state<4x4>
   return %o : [4]
 }
+
+// -----
+
+// expected-error@+1 {{C13: argument "g", 'tensor<?x?x?xf32, #polyattn.shared_heads>', is no sequence [B, T, Hkv, d] whose heads are shared}}
+polyattn.attention @attention_c13_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32, #polyattn.shared_heads>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a decay %g causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32, #polyattn.shared_heads>
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "q" has the shape of no query, key, value or weight: 'tensor<?x?x?x4xf32, "sparse">'}}
+polyattn.attention @attention_c13_encoding(%q: tensor<?x?x?x4xf32, "sparse">, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %k : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "w" has the shape of no query, key, value or weight: 'tensor<4x8xf32, #polyattn.shared_heads>'}}
+polyattn.attention @attention_c13_weight(%q: tensor<?x?x?x4xf32>, %w: tensor<4x8xf32, #polyattn.shared_heads>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C13: result "o", 'tensor<?x?x?x4xf32, #polyattn.shared_heads>', is no sequence}}
+polyattn.attention @attention_c13_result(%q: tensor<?x?x?x4xf32, #polyattn.shared_heads>) -> (o: tensor<?x?x?x4xf32, #polyattn.shared_heads>) {
+  %a = read %q : tensor<?x?x?x4xf32, #polyattn.shared_heads> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C13: result "o" is summed up over heads (`sum_heads`), and 'tensor<?x?x?x4xf32>' has no shared ones}}
+polyattn.attention @attention_c13_sum(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %s = sum_heads %a : [4]
+  return %s : [4]
+}
+
+// -----
+
+polyattn.attention @attention_c13_grouping(%q: tensor<?x?x?x4xf32, #polyattn.shared_heads>, %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32, #polyattn.shared_heads> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C13: groups heads `interleaved` beside a sequence whose heads are shared}}
+  %o = attend query %a key %a value %b causal normalize <none> {grouping = #polyattn.grouping<interleaved>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @sum_heads_c1(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x16xf32, #polyattn.shared_heads>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = power 2 %a : [4]
+  // expected-error@+1 {{C1: expected a plain vector}}
+  %s = sum_heads %b : pow 2 [4]
+  return %s : pow 2 [4]
+}
+
+// -----
+
+polyattn.attention @sum_heads_c2(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: the sum over heads can only be returned, but polyattn.relu uses it}}
+  %s = sum_heads %a : [4]
+  %b = relu %s : [4]
+  return %b : [4]
+}
+
+// -----
+
+polyattn.attention @sum_heads_c3(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32, #polyattn.shared_heads>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = kernel @k {
+    // expected-error@+1 {{C3: in a kernel the vector is what another kernel yields}}
+    %s = sum_heads %a : [4]
+    kernel_yield %s : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @sum_heads_c12(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32, #polyattn.shared_heads>, p: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %k = kernel @k {
+    kernel_yield %a : [4]
+  }
+  // expected-error@+1 {{C12: stands outside of the attention's kernels}}
+  %s = sum_heads %k : [4]
+  return %s, %k : [4], [4]
+}
+
+// -----
+
+polyattn.attention @keep_c2_shared(%q: tensor<?x?x?x4xf32, #polyattn.shared_heads>, %p: tensor<?x?x64x4xf32>, %s: tensor<?xi64>, %f: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x64x4xf32> in %p) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32, #polyattn.shared_heads> -> [4]
+  %o = attend query %a key %a value %a causal normalize <softmax> {window = 8 : i64} : [4], [4], [4]
+  // expected-error@+1 {{C2: rows of a sequence whose heads are shared cannot be kept}}
+  %r = keep %q in %p : tensor<?x?x?x4xf32, #polyattn.shared_heads>, tensor<?x?x64x4xf32>
+  return %o, %r : [4], tensor<?x?x64x4xf32>
+}

@@ -15,7 +15,7 @@ polyattn.attention @name(query, k, v: seq[8]) {
 
 // -----
 
-// expected-error@+1 {{expected what the argument is, one of seq, table,}}
+// expected-error@+1 {{expected what the argument is, one of seq, shared_seq, table,}}
 polyattn.attention @type(q, k, v: sequ[8]) {
 }
 

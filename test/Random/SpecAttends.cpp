@@ -29,7 +29,7 @@ bool SpecWriter::decay() {
     return true;
   }
   std::string factors;
-  for (int64_t i = 0; i < (perQuery ? spec.sizes.heads : spec.sizes.kvHeads); ++i)
+  for (int64_t i = 0; i < (perQuery || sharesHeads ? spec.sizes.heads : spec.sizes.kvHeads); ++i)
     factors += (i ? ", " : "") + number(choices.oneOf({0.9, 1.0, 0.5, 0.99, 1e-3}));
   attributes += "decay_factors = array<f64: " + factors + ">, ";
   return true;
@@ -128,9 +128,9 @@ void SpecWriter::attend() {
   if (outputs.empty() || choices.chance(5)) {
     mask = choices.chance(25) ? "full" : choices.chance(25) ? "anticausal" : "causal";
     grouping = std::string("grouping = #polyattn.grouping<") +
-               (choices.chance(25) ? "interleaved" : "block") + ">";
+               (choices.chance(sharesHeads ? 2 : 25) ? "interleaved" : "block") + ">";
     // Without one keys have the heads of queries, and under the full mask positions of their own.
-    if (spec.sizes.heads == spec.sizes.kvHeads && choices.chance(25))
+    if ((spec.sizes.heads == spec.sizes.kvHeads || sharesHeads) && choices.chance(25))
       grouping = "";
   }
   allCausal &= mask == "causal";

@@ -49,7 +49,9 @@ private:
     return tensor;
   }
   Tensor addSequence(const char *stem, int64_t width) {
-    Tensor tensor = addTensor(stem, "?x?x?x" + std::to_string(width) + "x", storage);
+    bool isShared = sharesHeads && choices.chance(60);
+    Tensor tensor = addTensor(stem, "?x?x?x" + std::to_string(width) + "x",
+                              storage + (isShared ? ", #polyattn.shared_heads" : ""));
     tensor.width = width;
     return tensor;
   }
@@ -125,7 +127,7 @@ private:
   std::vector<int64_t> blocks;
   std::string mask = "causal";
   std::string grouping;
-  bool allCausal = true, convolves = false;
+  bool allCausal = true, convolves = false, sharesHeads = false;
   bool isOrdered() const { return mask != "full"; }
   // Text of the attend that is being written.
   std::string operands, types, attributes;

@@ -186,6 +186,7 @@ void SpecWriter::write(int convolutionPercent) {
   // The heads that share keys are where halves of a pair may mistake one side's tensors of 16 bits.
   if (choices.chance(spec.sizes.heads == spec.sizes.kvHeads ? 30 : 50))
     storage = choices.oneOf({"bf16", "f16"});
+  sharesHeads = choices.chance(15);
   weightStorage = choices.chance(40) ? "f32" : storage;
   if (choices.chance(convolutionPercent)) {
     convolutions();

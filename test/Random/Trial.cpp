@@ -126,7 +126,7 @@ private:
       sizes.keys = sizes.queries;
     sizes.kvHeads = signature.fixedKvHeads.value_or(sizes.kvHeads);
     sizes.heads = signature.fixedHeads.value_or(sizes.heads);
-    if (signature.sameHeads)
+    if (signature.sameHeads && !signature.sharesHeads)
       sizes.kvHeads = sizes.heads;
     if (sizes.kvHeads == 0 || sizes.heads % sizes.kvHeads != 0)
       sizes.heads = sizes.kvHeads;

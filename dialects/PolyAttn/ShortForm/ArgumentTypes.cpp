@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/ShortForm/ArgumentTypes.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -21,6 +22,7 @@ ArrayRef<ArgumentKind> shortform::allArgumentKinds() {
   // More special shapes come first.
   static const ArgumentKind kKinds[] = {
       {"seq", kTokens, 1, 1},
+      {"shared_seq", kTokens, 1, 1, Elements::Storage, "", /*sharedHeads=*/true},
       {"table", kPositions, 1, 1},
       {"head_table", kPositionsOfHeads, 1, 1},
       {"state", kPositionsOfHeads, 2, 2, Elements::F32},
@@ -53,7 +55,8 @@ static bool fits(const ArgumentKind &kind, RankedTensorType type) {
                  : kind.elements == ArgumentKind::Elements::F32
                      ? element.isF32()
                      : element.isInteger(64) || element.isInteger(32);
-  if (!isRight || type.getEncoding() || shape.size() < kind.lead.size())
+  if (!isRight || kind.sharedHeads != hasSharedHeads(type) || shape.size() < kind.lead.size() ||
+      (type.getEncoding() && !kind.sharedHeads))
     return false;
   ArrayRef<int64_t> sizes = shape.drop_front(kind.lead.size());
   return shape.take_front(kind.lead.size()) == kind.lead && sizes.size() >= kind.leastSizes &&
@@ -83,7 +86,7 @@ const ArgumentKind *shortform::kindOfArgument(AttentionOp op, BlockArgument argu
 
 const ArgumentKind *shortform::kindOfResult(Value value, RankedTensorType type) {
   if (isa<FeatureType>(value.getType()))
-    return findArgumentKind("seq");
+    return findArgumentKind(hasSharedHeads(type) ? "shared_seq" : "seq");
   for (StringRef name : {"state", "state_normalizer", "decay"})
     if (const ArgumentKind *kind = findArgumentKind(name); fits(*kind, type))
       return kind;

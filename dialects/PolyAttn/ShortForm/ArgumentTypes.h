@@ -21,6 +21,7 @@ struct ArgumentKind {
   Elements elements = Elements::Storage;
   /// The attribute of the attention that names such an argument; empty where none does.
   llvm::StringLiteral clause = "";
+  bool sharedHeads = false; // the tensor's encoding
 };
 
 llvm::ArrayRef<ArgumentKind> allArgumentKinds();

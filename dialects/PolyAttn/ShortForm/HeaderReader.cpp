@@ -122,7 +122,10 @@ ParseResult HeaderReader::readType(const ArgumentKind *&kind, RankedTensorType &
   Type elements;
   if (readElements(*kind, elements))
     return failure();
-  type = RankedTensorType::get(shape, elements);
+  Attribute encoding;
+  if (kind->sharedHeads)
+    encoding = SharedHeadsAttr::get(elements.getContext());
+  type = RankedTensorType::get(shape, elements, encoding);
   return success();
 }
 

@@ -66,6 +66,9 @@ struct Signature {
   bool samePositions = false;
   /// H = Hkv: an attend without a grouping, a tensor or a per-head weight on both sides.
   bool sameHeads = false;
+  /// Some sequences have heads that the H heads share, and Hkv is the number of these: all else has
+  /// H heads, so that `sameHeads` holds for the attends.
+  bool sharesHeads = false;
   /// Heads that the spec itself fixes, by its list of decay factors.
   std::optional<int64_t> fixedHeads, fixedKvHeads;
   /// The argument that has the first positions; calls begin at multiples of `positionUnit`, the

@@ -289,7 +289,7 @@ void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const 
 
 EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
   const KernelTensors &all = kernel.tensors;
-  int64_t heads = haveHeadsOfRows() ? all.queryTensor : all.keyTensor;
+  int64_t heads = haveHeadsOfRows() ? all.queryHeads : all.keyHeads;
   auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
     for (const HiddenArgument &tensor : tensors)
       e.workspace(tensor,

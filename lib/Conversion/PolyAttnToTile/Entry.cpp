@@ -45,15 +45,15 @@ void SumsOfKernels::build(TileBuilder &b) const {
 static void writeSaved(EntryBuilder &e, OpBuilder &b, const KernelInfo &info,
                        ArrayRef<StoredResult> saved) {
   const KernelTensors &kernel = info.tensors;
-  int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
+  int64_t rows = kernel.queryTensor, heads = kernel.queryHeads, others = kernel.keyHeads;
   for (const HiddenArgument &tensor : workspacesOf(b, saved)) {
     SmallVector<ExtentAttr> shape;
     if (tensor.type.getRank() == 3)
       shape = {e.dimension(rows, 0), e.dimension(rows, 1),
-               e.dimension(info.ofKeys ? others : rows, 2)};
+               e.dimension(info.ofKeys ? others : heads, 2)};
     else
       shape = {kernel.batches(b.getContext(), rows),
-               e.dimension(info.hasStatePerQuery() == info.ofKeys ? others : rows, 2)};
+               e.dimension(info.hasStatePerQuery() == info.ofKeys ? others : heads, 2)};
     e.workspace(tensor, shape);
   }
 }
@@ -65,7 +65,8 @@ static void usePassed(EntryBuilder &e, OpBuilder &b, const KernelInfo &info, Sta
   for (const StoredResult &exported : info.exported) {
     HiddenArgument tensor = exported.workspaceOfRows(b);
     if (stage == Stage::Heads)
-      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2)});
+      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1),
+                           e.dimension(info.tensors.queryHeads, 2)});
     else
       e.useAlso(tensor.name);
   }
@@ -83,7 +84,7 @@ static void writeStage(EntryBuilder &e, const Lowering &lowering, StringRef name
   EntryBuilder::Uses all = e.use({}), before = all;
   for (const HiddenArgument &tensor : WeightSums::tensorsOf(b, info, stage))
     e.workspace(tensor,
-                {e.choice(ExtentBase::Parts), e.dimension(info.tensors.tensorOf(programs), 2)});
+                {e.choice(ExtentBase::Parts), e.dimension(info.tensors.headsOf(programs), 2)});
   EntryBuilder::Uses own = e.use({});
   llvm::append_range(sums, own);
   writeSaved(e, b, info, stage == Stage::Heads ? info.saved : info.savedSums);
@@ -103,7 +104,7 @@ static void writeGroupWorkspaces(EntryBuilder &e, const Lowering &lowering) {
   int64_t rows = info.tensors.queryTensor;
   bool isOfRows = info.hasRows; // the first one; the others are of states
   for (const HiddenArgument &tensor : info.groupTensors(lowering.b)) {
-    ExtentAttr heads = e.dimension(info.tensors.keyTensor, 2);
+    ExtentAttr heads = e.dimension(info.tensors.keyHeads, 2);
     if (isOfRows)
       e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), heads});
     else
@@ -156,8 +157,9 @@ void SumsOfKernels::writeParts(EntryBuilder &e, TileBuilder &b) const {
   ExtentAttr items = tensors.batches(b.getContext(), tensors.queryTensor);
   int64_t bytes = 0, most = 0;
   for (const KernelInfo &kernel : kernels) {
-    if (kernel.hasBlocks()) // sizes of one batch bound the parts; those of short ones may be empty
-      items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, tensors.queryTensor,
+    // Sizes of one batch bound the parts; those of short ones may be empty.
+    if (kernel.sumsWeights && kernel.hasBlocks())
+      items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, kernel.tensors.queryTensor,
                               /*dimension=*/1, /*plus=*/0, kernel.block(), /*times=*/4);
     bytes += kernel.stages().size() * WeightSums::bytesOf(kernel.sums);
     if (kernel.beside)

@@ -50,10 +50,12 @@ public:
 
   /// Vectors of the query side, or of the key side, for rows of `columns` positions.
   VectorProgram queryVectors(TileBuilder &builder, const BlockRows &rows, int64_t columns) {
-    return VectorProgram(builder, weights, sequence.batch, heads.ofRows(), rows, columns);
+    return VectorProgram(builder, weights, sequence.batch, heads.ofRows(), headTensor(), rows,
+                         columns);
   }
   VectorProgram keyVectors(TileBuilder &builder, const BlockRows &rows, int64_t columns) {
-    return VectorProgram(builder, weights, sequence.batch, heads.ofSeen(), rows, columns);
+    return VectorProgram(builder, weights, sequence.batch, heads.ofSeen(), headTensor(), rows,
+                         columns);
   }
 
   /// The scores of all lags, by a table of the program's query head.
@@ -71,6 +73,8 @@ public:
   LagTables lags;
 
 private:
+  /// Where heads share sequences, all that is not shared has as many heads.
+  mlir::Value headTensor() const { return kernel.getTensor(tensors.queryHeads); }
   void forItems(TileBuilder &builder, mlir::Value parts, mlir::Value items,
                 llvm::function_ref<void(mlir::Value)> body) const;
 

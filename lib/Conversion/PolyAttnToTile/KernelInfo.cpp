@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelInfo.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "dialects/PolyAttn/StateTerms.h"
@@ -70,7 +71,7 @@ LogicalResult KernelInfo::findRowsAlone() {
   if (!rows)
     return attention.emitError("no tensor [B, T, H, d], read or returned, says how many positions "
                                "and heads there are");
-  tensors.queryTensor = tensors.keyTensor = *rows;
+  tensors.goBy(*rows);
   return success();
 }
 
@@ -103,6 +104,26 @@ LogicalResult KernelInfo::findSequences() {
                              "would say how many positions and heads of keys there are");
   tensors.queryTensor = *query;
   tensors.keyTensor = *key;
+  return findHeads();
+}
+
+/// The tensors that count the heads: those above, or where heads share these any other sequence.
+LogicalResult KernelInfo::findHeads() {
+  auto counts = [&](int64_t tensor) { return !hasSharedHeads(tensors.types[tensor]); };
+  SmallVector<int64_t> candidates = {tensors.queryTensor, tensors.keyTensor};
+  for (BlockArgument argument : attention.getBody().getArguments())
+    if (llvm::any_of(argument.getUsers(), llvm::IsaPred<ReadOp>) &&
+        cast<RankedTensorType>(argument.getType()).getRank() == 4)
+      candidates.push_back(argument.getArgNumber());
+  for (auto [i, result] : llvm::enumerate(returnedBy(attention)))
+    if (isa<FeatureType>(result.getType()))
+      candidates.push_back(tensors.inputs + i);
+  auto heads = llvm::find_if(candidates, counts);
+  if (heads == candidates.end())
+    return attention.emitError("heads share all sequences [B, T, Hkv, d], so that no tensor says "
+                               "how many heads there are");
+  tensors.queryHeads = counts(tensors.queryTensor) ? tensors.queryTensor : *heads;
+  tensors.keyHeads = counts(tensors.keyTensor) ? tensors.keyTensor : *heads;
   return success();
 }
 

@@ -92,6 +92,7 @@ private:
   mlir::LogicalResult checkCuts() const;
   mlir::LogicalResult findSequences();
   mlir::LogicalResult findRowsAlone();
+  mlir::LogicalResult findHeads();
   void describeTensors(const Signature &signature);
   mlir::LogicalResult checkSegments() const;
   AttendOp first() const { return attends[0]; }

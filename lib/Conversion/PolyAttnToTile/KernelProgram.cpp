@@ -206,17 +206,40 @@ void KernelProgram::storeSums(TileBuilder &b, const BlockSpan &span,
   storeResults(b, accumulators, vectors, span);
 }
 
-/// Binds rows that other kernels have left in workspaces.
+/// The sum over heads that a kernel takes of a vector; null where it takes the vector itself.
+static SumHeadsOp sumOfHeads(Value vector, KernelOp kernel) {
+  for (auto sum : kernel.getBody().getOps<SumHeadsOp>())
+    if (sum.getVector() == vector)
+      return sum;
+  return {};
+}
+
+/// Binds rows that other kernels have left in workspaces, or sums of those of several heads.
 void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
   for (auto [i, imported] : llvm::enumerate(info.imported)) {
     int64_t width = cast<FeatureType>(imported.result.getType()).getWidth();
-    rows.bind(imported.result,
-              tile::LoadOp::create(b, b.tileType(context.block, width), context.passed.imported[i],
-                                   ValueRange{frame.sequence.batch,
-                                              frame.sequence.rowOf(b, span.position),
-                                              frame.heads.ofRows(), b.index(0)},
-                                   span.valid, /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false));
+    Value tensor = context.passed.imported[i];
+    auto load = [&](Value head) -> Value {
+      return tile::LoadOp::create(b, b.tileType(context.block, width), tensor,
+                                  ValueRange{frame.sequence.batch,
+                                             frame.sequence.rowOf(b, span.position), head,
+                                             b.index(0)},
+                                  span.valid, /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false);
+    };
+    SumHeadsOp sum = sumOfHeads(imported.result, info.kernel);
+    if (!sum) {
+      rows.bind(imported.result, load(frame.heads.ofRows()));
+      continue;
+    }
+    // The program's head is one that others share.
+    Value own = memref::DimOp::create(b, frame.result(info.outputs[0].number), b.index(2));
+    Value group = b.divIndex(memref::DimOp::create(b, tensor, b.index(2)), own);
+    Value first = b.mulIndex(frame.heads.ofRows(), group);
+    rows.bind(sum, b.loop(b.index(1), group, b.index(1), load(first),
+                          [&](Value i, ValueRange in) -> TileBuilder::Values {
+                            return {b.add(in[0], load(b.addIndex(first, i)))};
+                          })[0]);
   }
 }
 

@@ -39,7 +39,7 @@ ArrayAttr KernelTensors::gridOf(Builder &builder, const KernelPrograms &programs
                                          /*divisor=*/programs.batches, /*times=*/1));
   else
     axes.push_back(batches(context, tensor));
-  axes.push_back(tile::ExtentAttr::dimensionOf(context, tensor, 2));
+  axes.push_back(tile::ExtentAttr::dimensionOf(context, headsOf(programs), 2));
   return builder.getArrayAttr(axes);
 }
 

@@ -35,6 +35,9 @@ struct KernelTensors {
   /// The tensors [B, T, H, d] whose positions and heads the programs go by: that of rows, and that
   /// of what rows see.
   int64_t queryTensor = 0, keyTensor = 0;
+  /// The tensors whose dimension 2 counts their heads. They are others where all heads share those
+  /// of the tensors above (`shared_heads`).
+  int64_t queryHeads = 0, keyHeads = 0;
   /// Rows are of keys, and the others of queries, which have more heads.
   bool rowsOfKeys = false;
   bool interleaved = false; // how heads of queries share those of keys
@@ -51,10 +54,15 @@ struct KernelTensors {
   std::optional<int64_t> offsets;
   int64_t cluster = 1; // programs that run together
 
-  /// The tensor whose batches and heads the programs go by.
+  /// The tensor whose batches and positions the programs go by, and that whose heads they do.
   int64_t tensorOf(const KernelPrograms &programs) const {
     return programs.keyHeads ? keyTensor : queryTensor;
   }
+  int64_t headsOf(const KernelPrograms &programs) const {
+    return programs.keyHeads ? keyHeads : queryHeads;
+  }
+  /// One tensor for all of them.
+  void goBy(int64_t tensor) { queryTensor = keyTensor = queryHeads = keyHeads = tensor; }
   /// How many batches there are, or packed sequences.
   tile::ExtentAttr batches(mlir::MLIRContext *context, int64_t tensor) const;
   /// The axes of their grid: what a head is cut into, batches, heads.

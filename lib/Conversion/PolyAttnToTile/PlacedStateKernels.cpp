@@ -262,11 +262,11 @@ void PlacedStateKernels::build() const {
 
 void PlacedStateKernels::writeWorkspaces(EntryBuilder &e) const {
   int64_t query = info.tensors.queryTensor;
-  int64_t state = info.hasStatePerQuery() ? query : info.tensors.keyTensor;
+  int64_t heads = info.hasStatePerQuery() ? info.tensors.queryHeads : info.tensors.keyHeads;
   int64_t tokens = info.steps().getTokens();
   for (auto [tensor, placed] : llvm::zip_equal(tensors(), placedStates(info))) {
     SmallVector<tile::ExtentAttr> leading = {info.tensors.batches(lowering.b.getContext(), query),
-                                             e.dimension(state, 2)};
+                                             e.dimension(heads, 2)};
     if (tokens)
       leading.push_back(ifLongerThan(lowering, tokens, placed.second.getDimSize(2)));
     e.workspace(tensor, leading);

@@ -17,8 +17,8 @@ static Value countHeads(TileBuilder &b, Value tensor) {
 ProgramHeads::ProgramHeads(TileBuilder &b, tile::KernelOp kernel, const KernelTensors &tensors,
                            const KernelPrograms &programs, Value number)
     : number(number), queryHead(number), keyHead(number),
-      queries(kernel.getTensor(tensors.rowsOfKeys ? tensors.keyTensor : tensors.queryTensor)),
-      keys(kernel.getTensor(tensors.rowsOfKeys ? tensors.queryTensor : tensors.keyTensor)),
+      queries(kernel.getTensor(tensors.rowsOfKeys ? tensors.keyHeads : tensors.queryHeads)),
+      keys(kernel.getTensor(tensors.rowsOfKeys ? tensors.queryHeads : tensors.keyHeads)),
       interleaved(tensors.interleaved), rowsOfKeys(tensors.rowsOfKeys) {
   // One head for both sides makes what they read and compute alike one value.
   bool countsQueries = rowsOfKeys == programs.keyHeads;

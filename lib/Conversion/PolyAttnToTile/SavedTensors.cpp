@@ -30,7 +30,7 @@ SavedTensors::SavedTensors(Operation *op, unsigned result, ArrayRef<KernelInfo> 
       for (const StoredResult &value : saved)
         if (llvm::is_contained(op->getOperands(), value.result))
           values.push_back(value);
-  tensors.queryTensor = tensors.keyTensor = resultTensor;
+  tensors.goBy(resultTensor);
   tensors.rowsOfKeys = false;
   tensors.sameHeads = true;
   tensors.firstPosition.reset();

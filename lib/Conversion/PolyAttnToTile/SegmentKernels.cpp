@@ -106,10 +106,11 @@ void SegmentKernels::build() const {
 void SegmentKernels::write(EntryBuilder &e) const {
   TileBuilder &b = lowering.b;
   const KernelTensors &kernel = info.tensors;
-  int64_t query = kernel.queryTensor, state = info.hasStatePerQuery() ? query : kernel.keyTensor;
+  int64_t query = kernel.queryTensor,
+          heads = info.hasStatePerQuery() ? kernel.queryHeads : kernel.keyHeads;
   for (const HiddenArgument &tensor : tensors())
     e.workspace(tensor, {prefixPrograms().perHead, kernel.batches(b.getContext(), query),
-                         e.dimension(state, 2)});
+                         e.dimension(heads, 2)});
   e.stage(lowering.named("__prefix"), kernel.gridOf(b, prefixPrograms()),
           tile::StageRole::SegmentSums);
   e.stage(info.name(), kernel.gridOf(b, mainPrograms()));

@@ -74,7 +74,7 @@ void SplitKernels::write(EntryBuilder &e, ArrayAttr programs) const {
   tile::ExtentAttr splits = e.choice(tile::ExtentBase::Splits), positions = e.dimension(query, 1);
   SmallVector<HiddenArgument> hidden = tensors();
   e.workspace(hidden[0], {splits, info.tensors.batches(lowering.b.getContext(), query), positions,
-                          e.dimension(query, 2), e.number(partialColumns(info))});
+                          e.dimension(info.tensors.queryHeads, 2), e.number(partialColumns(info))});
   e.workspace(hidden[1], {}, tile::WorkspaceFill::Launch);
   e.stage(info.name(), programs).setPerSplit(true);
   e.stage(lowering.named("__combine"), programs, tile::StageRole::Combine);

@@ -123,7 +123,7 @@ void TokenKernels::write(EntryBuilder &e) const {
             tile::StageRole::Few);
   tile::ExtentAttr batch = kernel.batches(lowering.b.getContext(), kernel.queryTensor);
   for (const auto &[tensor, ofQueries] : stepTensors())
-    e.workspace(tensor, {batch, e.dimension(ofQueries ? kernel.queryTensor : kernel.keyTensor, 2)});
+    e.workspace(tensor, {batch, e.dimension(ofQueries ? kernel.queryHeads : kernel.keyHeads, 2)});
   if (info.steps().getBatches())
     e.stage(lowering.named("__vectors"), kernel.gridOf(lowering.b, vectorPrograms()),
             tile::StageRole::Vectors);

@@ -33,10 +33,11 @@ struct BlockRows {
 /// Every vector is a transposed tile, [width] x [columns], unless it is asked for otherwise.
 class VectorProgram {
 public:
+  /// Dimension 2 of `headTensor` counts the heads, of which `head` is the program's.
   VectorProgram(TileBuilder &builder, WeightTiles &weights, mlir::Value batch, mlir::Value head,
-                const BlockRows &rowRange, int64_t columns)
-      : b(&builder), weights(weights), batch(batch), head(head), rowRange(rowRange),
-        columns(columns) {}
+                mlir::Value headTensor, const BlockRows &rowRange, int64_t columns)
+      : b(&builder), weights(weights), batch(batch), head(head), headTensor(headTensor),
+        rowRange(rowRange), columns(columns) {}
 
   /// All rows of a vector.
   mlir::Value full(mlir::Value vector);
@@ -72,6 +73,7 @@ public:
 private:
   mlir::Value compute(mlir::Operation *op);
   mlir::Value load(ReadOp read, bool transposed);
+  mlir::Value sharedHead(mlir::Value tensor);
   mlir::Value firstRow(bool isTable);
   mlir::Value project(ProjectOp op);
   mlir::Value elementwise(ElementwiseOpInterface op);
@@ -80,7 +82,7 @@ private:
 
   TileBuilder *b;
   WeightTiles &weights;
-  mlir::Value batch, head;
+  mlir::Value batch, head, headTensor;
   BlockRows rowRange;
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo, rowMajorTiles;

@@ -197,7 +197,7 @@ ArrayAttr WeightReduction::grid(Builder &b) const {
   SmallVector<Attribute> axes = {tile::ExtentAttr::number(b.getContext(), strips)};
   if (headsMayDiffer()) // queries have the most
     axes.push_back(tile::ExtentAttr::dimensionOf(
-        b.getContext(), tensors.rowsOfKeys ? tensors.keyTensor : tensors.queryTensor, 2));
+        b.getContext(), tensors.rowsOfKeys ? tensors.keyHeads : tensors.queryHeads, 2));
   else if (perHead)
     axes.push_back(tile::ExtentAttr::dimensionOf(b.getContext(), *perHead, 0));
   return b.getArrayAttr(axes);

@@ -77,6 +77,37 @@ def gla(
     return build(name, dtype, arguments, body, results if states else None)
 
 
+def mamba2(
+    n: int = 128, p: int = 64, *, shared: bool = True, steps: bool = False, skip: bool = False, states: bool = False,
+    dtype: str = "f32", name: str = "mamba2",
+) -> Spec:  # fmt: skip
+    """Mamba-2 (Dao and Gu 2024): y from c and b [B, T, Hkv, n], x [B, T, H, p] and log_decay [B, T, H], which is dt A; x is given times dt.
+
+    shared: H / Hkv heads share their c and b; otherwise each head has its own, [B, T, H, n]. steps: dt [B, T, H, 1] is an argument, and
+    multiplies x. skip: D [H, p] is one, and D x is added to y.
+    """
+    side = b.SharedSequence[n] if shared else b.Sequence[n]
+    arguments: dict[str, Any] = {"c": side, "b": side, "x": b.Sequence[p]}
+    if steps:
+        arguments["dt"] = b.Sequence[1]
+    arguments["log_decay"] = b.Decay
+    if skip:
+        arguments["skip"] = b.HeadWeight[p]
+    if states:
+        arguments["state"] = b.State[n, p]
+
+    def body(**given: Any) -> Any:
+        x, state = given["x"], given.get("state")
+        found = b.attend(
+            given["c"], given["b"], b.hadamard(x, given["dt"]) if steps else x, normalizer=b.none(), decay=given["log_decay"],
+            initial=state, final_state=states,
+        )  # fmt: skip
+        y, *final = found if states else (found,)
+        return (y + x * given["skip"] if skip else y, *final)
+
+    return build(name, dtype, arguments, body, ("y", "final") if states else ("y",))
+
+
 def elementwise_power(
     d: int = 64, dv: int | None = None, m: int = 256, p: int = 4, *, eps: float = 1e-6,
     dtype: str = "f32", name: str = "elementwise_power",

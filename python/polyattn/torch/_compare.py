@@ -206,7 +206,7 @@ class Both(Forward):
         roles = [one.role in learned for one in self.attention.signature.arguments]
         inputs = [x.requires_grad_() if is_learned else x for x, is_learned in zip(self.inputs(), roles)]
         wanted = [x for x in inputs if x.requires_grad]
-        size = [*inputs[0].shape[:3], int(self.attention.signature.results[0].shape[-1])]
+        size, _ = _recipes.shapes_of(self.attention.signature, inputs)[0]
         factors = torch.randn(size, generator=torch.Generator().manual_seed(self.sizes.seed + 1)).to(self.sizes.dtype)
 
         def both() -> Any:

@@ -229,6 +229,10 @@ class Eager:
 
     def _values(self, tensors: tuple[Tensor, ...], first: int = 0) -> dict[str, Any]:
         values: dict[str, Any] = {f"%{one.name}": x for one, x in zip(self.signature.arguments, tensors)}
+        if self.body.shared:
+            sizes = {size: n for one, x in zip(self.signature.arguments, tensors) for size, n in zip(one.shape, x.shape)}
+            for name in self.body.shared:
+                values[name] = values[name].repeat_interleave(sizes["H"] // sizes["Hkv"], 2)
         values["dtype"] = tensors[0].dtype
         length = tensors[0].shape[1]
         if self._has_positions and any(self._is_sequence(name, x) and x.shape[1] != length for name, x in values.items()):

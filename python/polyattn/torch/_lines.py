@@ -25,12 +25,15 @@ class Body:
 
     arguments: tuple[str, ...]
     lines: list[Line] = field(default_factory=list)
+    shared: frozenset[str] = frozenset()
+    """The sequences whose heads several heads of the attention share."""
 
 
 _HEAD = re.compile(r"\s*polyattn\.(attention|feature_map) @(\w+)\((.*?)\)(?: ->|\s*\{| attributes)")
 _LINE = re.compile(r"\s*(?:(%.*?) = )?(\w+) ?(.*)")
 _ATTRIBUTES = re.compile(r" ?\{([^{}]*)\}(?= :|$)")
 _DEGREE = re.compile(r"(\d+) ")  # of a power, before its operand
+_SHARED = re.compile(r"(%\w+): tensor<[^>]*, #polyattn\.shared_heads>")
 _NAME = re.compile(r"%[\w#]+")
 
 
@@ -86,7 +89,7 @@ def read(text: str) -> tuple[Body, dict[str, Body]]:
     for line in text.splitlines():
         head = _HEAD.match(line)
         if head:
-            body = Body(tuple(_NAME.findall(head[3])))
+            body = Body(tuple(_NAME.findall(head[3])), shared=frozenset(_SHARED.findall(head[3])))
             if head[1] == "attention":
                 attention = body
             else:

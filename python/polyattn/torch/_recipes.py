@@ -83,12 +83,13 @@ class Pair:
 
     def check_heads(self, inputs: list[Any]) -> None:
         """Refuses what the backward half will, before anything is computed."""
-        for i, dimension in self._heads:
-            heads, expected = inputs[i].shape[dimension : dimension + 1], inputs[0].shape[2:3]
+        for i, dimension in self._heads[1:]:
+            first, of_first = self._heads[0]
+            heads, expected = inputs[i].shape[dimension : dimension + 1], inputs[first].shape[of_first : of_first + 1]
             if heads and expected and heads != expected:
                 raise CallError(
                     f"{self.backward.signature.name}: argument '{self.inputs[i]}': expected {expected[0]} heads, as "
-                    f"'{self.inputs[0]}' has, for gradients, got {heads[0]}"
+                    f"'{self.inputs[first]}' has, for gradients, got {heads[0]}"
                 )
 
 

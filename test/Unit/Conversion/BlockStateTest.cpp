@@ -67,7 +67,7 @@ protected:
     }
     tensors.inputs = inputs;
     tensors.sameHeads = true;
-    tensors.queryTensor = tensors.keyTensor = sequence;
+    tensors.goBy(sequence);
     KernelFrame frame(b, "kernel", tensors);
     body(b, frame);
     ASSERT_TRUE(succeeded(verify(*module)));

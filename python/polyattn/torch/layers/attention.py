@@ -116,12 +116,14 @@ class Attention(nn.Module):
                 + ", ".join(one.name for one in arguments)
             )
         query, key, value, *others = arguments
-        if query.shape[2] == key.shape[2] and self.kv_heads != heads:
+        if self.kv_heads != heads and all("Hkv" not in one.shape for one in arguments):
             raise CallError(
                 f"kv_heads: expected {heads}, as many as heads, for weights of each head that queries "
                 f"and keys share in {self.attention.signature.name}; got {kv_heads}"
             )
-        widths = (heads * int(query.shape[-1]), self.kv_heads * int(key.shape[-1]), self.kv_heads * int(value.shape[-1]))
+        self._sizes = {"H": heads, "Hkv": self.kv_heads}
+        self._heads = [self._sizes[str(one.shape[2])] for one in (query, key, value)]
+        widths = [count * int(one.shape[-1]) for count, one in zip(self._heads, (query, key, value))]
         self.q_proj, self.k_proj, self.v_proj = (
             begin_as(functools.partial(xavier, gain=self.gain_of(side)), nn.Linear(width, size, bias))
             for side, size in zip("qkv", widths)
@@ -130,7 +132,6 @@ class Attention(nn.Module):
         self.o_proj = begin_as(functools.partial(xavier, gain=self.gain_of("o")), nn.Linear(heads * depth, width, bias))
         self._others = [one.name for one in others]
         self._f32 = frozenset(one.name for one in others if one.role in F32_ROLES)
-        self._sizes = {"H": heads, "Hkv": self.kv_heads}
         self._constants = Constants()
         self._register(others, dict(constants or {}))
 
@@ -239,8 +240,8 @@ class Attention(nn.Module):
     def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Queries, keys and values, [B, T, heads, size]."""
         self._check_input(x)
-        q = torch.unflatten(self.q_proj(x), -1, (self.heads, -1))
-        k, v = (torch.unflatten(one(x), -1, (self.kv_heads, -1)) for one in (self.k_proj, self.v_proj))
+        projections = (self.q_proj, self.k_proj, self.v_proj)
+        q, k, v = (torch.unflatten(one(x), -1, (count, -1)) for one, count in zip(projections, self._heads))
         return q, k, v
 
     def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:

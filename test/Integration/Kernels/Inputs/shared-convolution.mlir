@@ -1,0 +1,3 @@
+polyattn.attention @convolution(x: shared_seq[4], h: weight[9, 4]) -> (o) {
+  return convolve(x, h)
+}
