@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/AttentionClauses.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Kernels.h"
@@ -40,10 +39,6 @@ LogicalResult KeepOp::verify() {
   auto tensor = dyn_cast<BlockArgument>(getTensor()), pool = dyn_cast<BlockArgument>(getPool());
   if (!tensor || !pool || tensor == pool)
     return emitOpError("C1: expected a tensor and a pool, two arguments of the attention");
-  if (hasSharedHeads(tensor.getType()))
-    return emitOpError("C2: rows of a sequence whose heads are shared cannot be kept: give each "
-                       "head a row of its own, in ")
-           << RankedTensorType::Builder(cast<RankedTensorType>(tensor.getType())).setEncoding({});
   if (!canKeep(cast<RankedTensorType>(pool.getType()), cast<RankedTensorType>(tensor.getType())))
     return emitOpError("C2: a pool ")
            << pool.getType() << " does not keep rows of " << tensor.getType()

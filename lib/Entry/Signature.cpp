@@ -78,7 +78,7 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   SizeName positions = signature.canonical(use.query ? kPositions : kKeyPositions);
   SizeName heads = signature.canonical(querySide ? kHeads : kKeyHeads);
   if (signature.sharesHeads)
-    heads = hasSharedHeads(type) ? kKeyHeads : kHeads;
+    heads = use.isShared ? kKeyHeads : kHeads;
   SizeName calls = signature.offsets ? kSequences : kBatch;
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<SizeName, 4> symbols;
@@ -121,6 +121,7 @@ Uses usesOfResult(Value value, const UseAnalysis &analysis) {
     value = sum.getGradients().front();
   Uses use;
   bool isVector = isa<FeatureType>(value.getType());
+  use.isShared = bool(value.getDefiningOp<SumHeadsOp>());
   if (auto gradient = value.getDefiningOp<WeightGradientOp>())
     use.query = !isOfKeys(gradient);
   else if (value.getDefiningOp<FilterGradientOp>())

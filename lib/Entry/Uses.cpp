@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Uses.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Sides.h"
 
@@ -33,6 +34,8 @@ UseAnalysis::UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNu
     for (OpOperand &operand : op.getOpOperands())
       visitWeightUse(operand);
   }
+  for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
+    use.isShared = hasSharedHeads(argument.getType());
   for (KeepOp keep : kept)
     visitKept(keep);
   auto note = [&](BlockArgument argument, Role role) {
@@ -126,6 +129,7 @@ void UseAnalysis::visitKept(KeepOp keep) {
   Uses &pool = uses[cast<BlockArgument>(keep.getPool()).getArgNumber()];
   (tensor.decay ? pool.keptDecay : pool.state) = true;
   pool.gateHeads = tensor.gateHeads;
+  pool.isShared = tensor.isShared;
 }
 
 void UseAnalysis::visitResult(Value value) {

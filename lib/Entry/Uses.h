@@ -19,6 +19,7 @@ struct Uses {
   bool decay = false, state = false;
   bool keptDecay = false; // the rows of a decay in a pool
   bool gateHeads = false; // a decay or state of query heads
+  bool isShared = false;  // has heads that others share: a sequence, or the rows kept of it
   bool gain = false, frequencies = false, lags = false;
   std::optional<int64_t> mostPositions; // that a call may have
   std::optional<Role> numbers;          // what the whole numbers are that it holds

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Schedule/KernelFacts.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/FeatureParts.h"
 #include "dialects/PolyAttn/Sides.h"
@@ -236,10 +237,12 @@ bool KernelFacts::canStep(bool sameHeads) const {
   });
 }
 
-/// Programs of query heads with states of their own share rows in pools, which one of them may
-/// write only when the others have read them.
+/// Programs of query heads with states of their own share rows in pools, and so do those of heads
+/// that share a sequence. One of them may write these rows only when the others have read them.
 bool KernelFacts::canStepFew(int64_t few) const {
-  bool sharesPools = !attention.getBody().getOps<KeepOp>().empty() && hasStatePerQuery();
+  bool sharesPools = llvm::any_of(attention.getBody().getOps<KeepOp>(), [&](KeepOp keep) {
+    return hasStatePerQuery() || hasSharedHeads(keep.getTensor().getType());
+  });
   return few > 1 && few < block() && hasRows && !sharesPools;
 }
 

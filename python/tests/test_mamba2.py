@@ -148,6 +148,22 @@ def test_wrong_calls_are_refused():
         attention(c, b, x, log_decay)
     with pytest.raises(polyattn.CallError, match=r"argument 'b': expected shape \[B, T, Hkv, 16\] with Hkv = 4 as in 'c'"):
         attention(c, b[:, :, :2], x, log_decay)
-    with pytest.raises(polyattn.SpecError, match="cannot be kept: give each head a row of its own"):
-        spec = "polyattn.attention @a(q, k: shared_seq[8], v: seq[8]) { return attend(q, k, v) causal normalize softmax window 8 }"
-        polyattn.compile(spec, direction="decode")
+
+
+def test_pools_keep_shared_rows_once():
+    """Softmax over the nearest keys, whose heads are shared, token by token."""
+    spec = "polyattn.attention @near(q: seq[8], k: shared_seq[8], v: seq[6]) -> (o) { return attend(q, k, v) causal normalize softmax window 8 }"
+    torch.manual_seed(3)
+    q, k, v = torch.randn(1, 40, 4, 8), torch.randn(1, 40, 2, 8), torch.randn(1, 40, 4, 6)
+    scores = torch.einsum("bihd,bjhd->bhij", q.double(), k.double().repeat_interleave(2, 2))
+    lag = torch.arange(40)[:, None] - torch.arange(40)
+    weights = scores.masked_fill((lag < 0) | (lag >= 8), -torch.inf).softmax(-1)
+    expected = torch.einsum("bhij,bjhd->bihd", weights, v.double())
+    kernel = polyattn.compile(spec, direction="decode")
+    shapes = {one.name: [{"P": 2, "H": 4, "Hkv": 2}.get(size, size) for size in one.shape] for one in kernel.signature.arguments}
+    assert shapes["window_keys"][:2] == [2, 2] and shapes["window_values"][:2] == [2, 4]
+    pools = {name: torch.full(shapes[name], torch.nan) for name in ("window_keys", "window_values")}
+    for begin, end in ((0, 5), (5, 6), (6, 30), (30, 40)):
+        part = [one[:, begin:end] for one in (q, k, v)]
+        named = dict(slots=torch.tensor([1], dtype=torch.int32), first_position=torch.tensor([begin]), lengths=torch.tensor([end - begin], dtype=torch.int32))
+        close(kernel(*part, **pools, **named)[0], expected[:, begin:end], 1e-5)

@@ -1440,14 +1440,3 @@ polyattn.attention @sum_heads_c12(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4
   %s = sum_heads %k : [4]
   return %s, %k : [4], [4]
 }
-
-// -----
-
-polyattn.attention @keep_c2_shared(%q: tensor<?x?x?x4xf32, #polyattn.shared_heads>, %p: tensor<?x?x64x4xf32>, %s: tensor<?xi64>, %f: tensor<?xi64>)
-    -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x64x4xf32> in %p) first_position %f slots %s {
-  %a = read %q : tensor<?x?x?x4xf32, #polyattn.shared_heads> -> [4]
-  %o = attend query %a key %a value %a causal normalize <softmax> {window = 8 : i64} : [4], [4], [4]
-  // expected-error@+1 {{C2: rows of a sequence whose heads are shared cannot be kept}}
-  %r = keep %q in %p : tensor<?x?x?x4xf32, #polyattn.shared_heads>, tensor<?x?x64x4xf32>
-  return %o, %r : [4], tensor<?x?x64x4xf32>
-}

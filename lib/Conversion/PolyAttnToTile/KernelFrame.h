@@ -63,6 +63,9 @@ public:
     return lags.get(builder, weights, op, heads.query(), rows);
   }
 
+  /// A tensor that counts the heads of all that is not shared, where heads share sequences.
+  mlir::Value headTensor() const { return kernel.getTensor(tensors.queryHeads); }
+
   mutable tile::KernelOp kernel; // its accessors are not const
   ProgramSequence sequence;      // the first one of a program's; in parts that of `forBatches`
   ProgramHeads heads;
@@ -73,8 +76,6 @@ public:
   LagTables lags;
 
 private:
-  /// Where heads share sequences, all that is not shared has as many heads.
-  mlir::Value headTensor() const { return kernel.getTensor(tensors.queryHeads); }
   void forItems(TileBuilder &builder, mlir::Value parts, mlir::Value items,
                 llvm::function_ref<void(mlir::Value)> body) const;
 

@@ -54,8 +54,10 @@ LogicalResult KernelInfo::findRowsAlone() {
   std::optional<int64_t> rows;
   bool convolves = llvm::any_of(attention.getBody().getOps<KernelOp>(), convolutionIn);
   for (const Output &output : outputs)
-    if (!rows && isa<FeatureType>(output.value.getType()))
-      rows = tensors.inputs + output.number;
+    if (isa<FeatureType>(output.value.getType())) {
+      tensors.goBy(tensors.inputs + output.number);
+      return success();
+    }
   for (const WeightSum &sum : sums)
     for (Value vector : sum.gradient->getOperands())
       if (!rows && isa<FeatureType>(vector.getType()))
@@ -71,8 +73,8 @@ LogicalResult KernelInfo::findRowsAlone() {
   if (!rows)
     return attention.emitError("no tensor [B, T, H, d], read or returned, says how many positions "
                                "and heads there are");
-  tensors.goBy(*rows);
-  return success();
+  tensors.queryTensor = tensors.keyTensor = *rows;
+  return findHeads();
 }
 
 /// The tensors that give positions and heads.

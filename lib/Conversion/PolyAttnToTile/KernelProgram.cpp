@@ -233,8 +233,7 @@ void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const Bloc
       continue;
     }
     // The program's head is one that others share.
-    Value own = memref::DimOp::create(b, frame.result(info.outputs[0].number), b.index(2));
-    Value group = b.divIndex(memref::DimOp::create(b, tensor, b.index(2)), own);
+    Value group = countSharing(b, tensor, frame.headTensor());
     Value first = b.mulIndex(frame.heads.ofRows(), group);
     rows.bind(sum, b.loop(b.index(1), group, b.index(1), load(first),
                           [&](Value i, ValueRange in) -> TileBuilder::Values {

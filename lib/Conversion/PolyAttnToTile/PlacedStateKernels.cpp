@@ -14,6 +14,7 @@
 #include "KernelProgram.h"
 #include "PlacedStates.h"
 #include "StageKernels.h"
+#include "dialects/PolyAttn/Arguments.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -97,6 +98,18 @@ static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Val
   tile::StoreOp::create(b, rows, pool, to, valid, /*row_dim=*/2, /*col_dim=*/3);
 }
 
+/// Calls `store` with the head whose rows a program keeps. Of the programs that share a head the
+/// first one keeps them.
+static void storeOfHead(TileBuilder &b, const KernelFrame &frame, KeepOp keep, bool ofQueries,
+                        llvm::function_ref<void(Value head)> store) {
+  Value head = frame.heads.of(ofQueries);
+  if (!hasSharedHeads(keep.getTensor().getType()))
+    return store(head);
+  Value group = countSharing(b, frame.headTensor(), frame.input(keep.getTensor()));
+  Value isFirst = b.isEqual(arith::RemUIOp::create(b, head, group), b.index(0));
+  b.branch(isFirst, [&] { store(b.divIndex(head, group)); });
+}
+
 /// Whether rows are kept of the gates of query heads.
 static bool isOfQueries(const KernelInfo &info, KeepOp keep) {
   return llvm::any_of(info.attends, [&](AttendOp attend) {
@@ -119,8 +132,10 @@ static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramCon
     Value valid = b.minIndex(b.subIndex(count, offset), length);
     for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
       if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(info, keep) == ofQueries)
-        storeRows(b, frame, keep, frame.result(i), frame.heads.of(ofQueries),
-                  b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
+        storeOfHead(b, frame, keep, ofQueries, [&, i = i](Value head) {
+          storeRows(b, frame, keep, frame.result(i), head, b.addIndex(row, offset),
+                    b.addIndex(place, offset), context.block, valid);
+        });
   });
 }
 
@@ -145,9 +160,11 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
     b.loop(from, end, length, [&](Value block) {
       Value begin = arith::MaxSIOp::create(b, block, last);
       Value behind = b.minIndex(b.addIndex(block, length), end);
-      storeRows(b, frame, keep, pool, frame.heads.of(ofQueries), b.subIndex(begin, sequence.before),
-                arith::RemUIOp::create(b, begin, rows), KeepOp::kRingBlock,
-                b.subIndex(behind, begin));
+      storeOfHead(b, frame, keep, ofQueries, [&](Value head) {
+        storeRows(b, frame, keep, pool, head, b.subIndex(begin, sequence.before),
+                  arith::RemUIOp::create(b, begin, rows), KeepOp::kRingBlock,
+                  b.subIndex(behind, begin));
+      });
     });
   }
 }

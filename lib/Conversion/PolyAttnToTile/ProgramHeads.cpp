@@ -14,6 +14,10 @@ static Value countHeads(TileBuilder &b, Value tensor) {
   return memref::DimOp::create(b, tensor, b.index(2));
 }
 
+Value polyattn::countSharing(TileBuilder &b, Value tensor, Value shared) {
+  return b.divIndex(countHeads(b, tensor), countHeads(b, shared));
+}
+
 ProgramHeads::ProgramHeads(TileBuilder &b, tile::KernelOp kernel, const KernelTensors &tensors,
                            const KernelPrograms &programs, Value number)
     : number(number), queryHead(number), keyHead(number),

@@ -11,6 +11,9 @@
 
 namespace polyattn {
 
+/// How many heads of `tensor` share one of `shared`, both [B, T, heads, ...].
+mlir::Value countSharing(TileBuilder &builder, mlir::Value tensor, mlir::Value shared);
+
 /// A program's head of queries and its head of keys. A head of keys serves a group of query heads,
 /// which lie together or `interleaved`.
 class ProgramHeads {

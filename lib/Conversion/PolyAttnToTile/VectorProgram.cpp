@@ -7,6 +7,7 @@
 
 #include "VectorProgram.h"
 #include "ElementEmission.h"
+#include "ProgramHeads.h"
 #include "VectorEmission.h"
 #include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/Dependencies.h"
@@ -40,12 +41,6 @@ Value VectorProgram::firstRow(bool isTable) {
   return b->addIndex(first, rowRange.rowOfCall);
 }
 
-/// The head of a sequence that the program's head shares with others.
-Value VectorProgram::sharedHead(Value tensor) {
-  auto count = [&](Value of) -> Value { return memref::DimOp::create(*b, of, b->index(2)); };
-  return b->divIndex(head, b->divIndex(count(headTensor), count(tensor)));
-}
-
 Value VectorProgram::load(ReadOp read, bool transposed) {
   Value tensor = weights.tensorOf(read);
   int64_t rank = cast<MemRefType>(tensor.getType()).getRank(), width = widthOf(read);
@@ -53,7 +48,9 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
   Value zero = b->index(0);
   SmallVector<Value> indices;
   Value row = firstRow(/*isTable=*/rank == 3);
-  Value head = hasSharedHeads(read.getTensor().getType()) ? sharedHead(tensor) : this->head;
+  Value head = this->head;
+  if (hasSharedHeads(read.getTensor().getType()))
+    head = b->divIndex(head, countSharing(*b, headTensor, tensor));
   if (rank == 4 && rowRange.cachedIn) {
     KeepOp keep = KeepOp::of(read.getTensor());
     tensor = weights.tensorOf(keep.getPool());

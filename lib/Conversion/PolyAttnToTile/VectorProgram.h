@@ -73,7 +73,6 @@ public:
 private:
   mlir::Value compute(mlir::Operation *op);
   mlir::Value load(ReadOp read, bool transposed);
-  mlir::Value sharedHead(mlir::Value tensor);
   mlir::Value firstRow(bool isTable);
   mlir::Value project(ProjectOp op);
   mlir::Value elementwise(ElementwiseOpInterface op);

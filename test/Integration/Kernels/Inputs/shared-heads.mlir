@@ -29,6 +29,16 @@ polyattn.attention @rows(q: shared_seq[8], k: seq[8]) -> (o) {
   return q * k + q
 }
 
+// The sum of a weight's gradient has programs of H heads, though its first vector has fewer.
+polyattn.attention @projected(q: shared_seq[8], w: weight[8, 12], u: head_weight[8]) -> (o, p) {
+  return project(q, w), q * u
+}
+
+// Keys and values of local blocks, with states of key heads that decay.
+polyattn.attention @kept(q, k, v: shared_seq[8], w: head_weight[8, 8], g: decay) -> (o) {
+  return attend(project(q, w), project(k, w), v) causal normalize none local(q, k) block 16 decay g
+}
+
 // Local blocks, rotations, and a table of each head.
 polyattn.attention @local(q, k: shared_seq[8], v: seq[8], f: weight[4], t: head_table[8]) -> (o) {
   return attend(rope(q, f, layout = half), rope(k * t, f, layout = half), v) causal normalize none local(q, k * t) block 16
