@@ -35,9 +35,16 @@ int64_t polyattn::blockOf(ArrayRef<AttendOp> attends) {
   return length;
 }
 
+/// The positions of a kernel's blocks. The rows of a position lie together for all heads: a sum
+/// over heads reads few positions at a time, each as one stream of memory.
+static int64_t blockOfRegion(Region &region, ArrayRef<AttendOp> attends) {
+  constexpr int64_t kPositionsOfSums = 16;
+  return region.getOps<SumHeadsOp>().empty() ? blockOf(attends) : kPositionsOfSums;
+}
+
 KernelFacts::KernelFacts(KernelOp kernel, Region &region)
     : attention(kernel->getParentOfType<AttentionOp>()), kernel(kernel),
-      attends(region.getOps<AttendOp>()), blockLength(blockOf(attends)) {
+      attends(region.getOps<AttendOp>()), blockLength(blockOfRegion(region, attends)) {
   if (!attends.empty())
     static_cast<AttendKind &>(*this) = AttendKind::of(attends[0]);
   for (AttendOp attend : attends) {

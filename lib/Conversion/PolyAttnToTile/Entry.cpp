@@ -123,15 +123,15 @@ static void writeWhole(EntryBuilder &e, const Lowering &lowering, EntryBuilder::
   if (info.segment())
     states =
         ChunkwiseKernels(info, info.name(), lowering.skipsIdleState).writeStages(e, lowering.b);
-  if (info.ofKeys)
+  if (info.hasGroups())
     writeGroupWorkspaces(e, lowering);
   writeStage(e, lowering, info.name(), programs, Stage::Heads, sums, states);
-  if (info.ofKeys) {
+  if (info.hasGroups()) {
     KernelPrograms groups = info.programs();
     groups.keyHeads = false;
     writeStage(e, lowering, lowering.named("__groups"), groups, Stage::Groups, sums);
   }
-  if (info.ofKeys || info.segment())
+  if (info.hasGroups() || info.segment())
     e.forgetWorkspaces();
 }
 

@@ -32,6 +32,8 @@ static bool isSumOfHeads(AttendOp attend) {
 
 SmallVector<AttendOp> KernelInfo::groupAttends() const {
   SmallVector<AttendOp> found;
+  if (!hasGroups())
+    return found;
   llvm::copy_if(attends, std::back_inserter(found),
                 [&](AttendOp attend) { return isSumOfHeads(attend) && attend.getFinalState(); });
   return found;

@@ -61,10 +61,13 @@ struct KernelInfo : KernelFacts {
   /// compute one.
   static mlir::FailureOr<std::vector<KernelInfo>> allOf(AttentionOp attention);
 
+  /// Whether a group of query heads may share a head of keys, whose rows and states are then sums
+  /// over programs. Without it calls need no memory for the terms.
+  bool hasGroups() const { return ofKeys && !tensors.sameHeads; }
   /// The stages that have rows of results.
   llvm::ArrayRef<Stage> stages() const {
     static constexpr Stage all[] = {Stage::Heads, Stage::Groups};
-    return llvm::ArrayRef(all).take_front(ofKeys ? 2 : 1);
+    return llvm::ArrayRef(all).take_front(hasGroups() ? 2 : 1);
   }
   /// The programs of a kernel that computes all of a head.
   KernelPrograms programs() const { return {{}, /*keyHeads=*/ofKeys, /*inParts=*/!sums.empty()}; }

@@ -347,8 +347,8 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
     auto results = [&] { storeResults(b, accumulators, queries, span); };
     auto part = [&] { PartSums(info, context).store(b, accumulators, span); };
     auto rows = [&] {
-      info.ofKeys ? b.branch(GroupParts(info, context.frame).isOneHead(b), results, part)
-                  : results();
+      info.hasGroups() ? b.branch(GroupParts(info, context.frame).isOneHead(b), results, part)
+                       : results();
     };
     context.share->finishBlock(b, accumulators, rows, part);
   });

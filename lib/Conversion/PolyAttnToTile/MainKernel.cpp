@@ -23,7 +23,7 @@ static OpenKernel openMain(const Lowering &lowering) {
     return SegmentKernels(lowering).openMain();
   PlacedStateKernels placed(lowering);
   return OpenKernel(lowering, info.name(),
-                    info.ofKeys ? info.groupTensors(lowering.b) : placed.tensors(),
+                    info.hasGroups() ? info.groupTensors(lowering.b) : placed.tensors(),
                     placed.mainPrograms(), Stage::Heads, /*states=*/{}, info.cut().getCluster());
 }
 
@@ -119,7 +119,7 @@ static void buildChunkwise(const Lowering &lowering) {
   ChunkwiseKernels kernels(info, info.name(), lowering.skipsIdleState);
   kernels.buildStates(b, info.attention);
   OpenKernel kernel(lowering, info.name(),
-                    info.ofKeys ? info.groupTensors(b) : SmallVector<HiddenArgument>(),
+                    info.hasGroups() ? info.groupTensors(b) : SmallVector<HiddenArgument>(),
                     info.blockPrograms(b), Stage::Heads, kernels.stateTensors(b));
   kernel.forBlocks([&](Value position) {
     kernels.buildQueries(b, kernel.firstState, position, kernel.context());
@@ -137,7 +137,7 @@ void polyattn::buildKernels(const Lowering &lowering) {
       SplitKernels(lowering).build();
     MainKernel(lowering).build();
   }
-  if (info.ofKeys)
+  if (info.hasGroups())
     buildGroupKernel(lowering);
   if (info.hasSegments())
     SegmentKernels(lowering).build();

@@ -62,7 +62,7 @@ polyattn.attention @of_keys(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x6xf32> -> [6]
-  %y = attend query %b key %a value %c anticausal normalize <none> {of_keys} : [8], [8], [6]
+  %y = attend query %b key %a value %c anticausal normalize <none> {grouping = #polyattn.grouping<block>, of_keys} : [8], [8], [6]
   %dw = weight_gradient (%b, %y) : ([8], [6])
   return %dw : 8x6
 }
