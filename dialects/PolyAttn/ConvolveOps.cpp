@@ -34,11 +34,15 @@ LogicalResult ConvolveOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
 }
 
 LogicalResult ConvolveOp::verify() {
-  Operation *definition = getFilter().getDefiningOp();
-  if (definition && !isa<ReadOp>(definition))
-    return emitOpError("C2: expected a filter that is an argument, got the result of ")
-           << definition->getName();
-  return success();
+  return verifyArgument(*this, "C2: expected a filter", getFilter());
+}
+
+BlockArgument ConvolveOp::getFilterArgument() {
+  return cast<BlockArgument>(getFilter().getDefiningOp<ReadOp>().getTensor());
+}
+bool ConvolveOp::hasFilterPerHead() {
+  auto tensor = cast<RankedTensorType>(getFilterArgument().getType());
+  return tensor.getRank() > int64_t(shapeOfWeight(getFilter()).size());
 }
 
 int64_t ConvolveOp::getLags() { return shapeOfWeight(getFilter())[0]; }

@@ -48,6 +48,9 @@ def PolyAttn_ConvolveOp
     int64_t getLags();
     /// Whether all elements have the numbers of one column.
     bool hasSharedChannels();
+    /// The argument that has the filter's numbers, and whether it has some for each head.
+    ::mlir::BlockArgument getFilterArgument();
+    bool hasFilterPerHead();
   }];
 }
 

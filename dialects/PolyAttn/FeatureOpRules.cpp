@@ -84,6 +84,14 @@ LogicalResult polyattn::checkVectorWeight(Loc loc, StringRef constraint, Value w
   return success();
 }
 
+LogicalResult polyattn::verifyArgument(Operation *op, StringRef expected, Value weight) {
+  Operation *definition = weight.getDefiningOp();
+  if (definition && !isa<ReadOp>(definition))
+    return op->emitOpError(expected)
+           << " that is an argument, got the result of " << definition->getName();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Facts and factors
 //===----------------------------------------------------------------------===//

@@ -42,6 +42,10 @@ llvm::LogicalResult checkEps(Loc loc, llvm::StringRef constraint, const llvm::AP
 llvm::LogicalResult checkVectorWeight(Loc loc, llvm::StringRef constraint, mlir::Value weight,
                                       int64_t width);
 
+/// A weight that must be read from an argument, or be a map's. The error begins with `expected`.
+llvm::LogicalResult verifyArgument(mlir::Operation *op, llvm::StringRef expected,
+                                   mlir::Value weight);
+
 //===----------------------------------------------------------------------===//
 // Facts, constants and costs
 //===----------------------------------------------------------------------===//

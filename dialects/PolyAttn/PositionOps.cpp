@@ -67,11 +67,7 @@ template <typename Op> static LagTable tableOf(Op op) {
 }
 
 static LogicalResult verifyTable(Operation *op, Value table) {
-  Operation *definition = table.getDefiningOp();
-  if (definition && !isa<ReadOp>(definition))
-    return op->emitOpError("C2: expected a table that is an argument, got the result of ")
-           << definition->getName();
-  return success();
+  return verifyArgument(op, "C2: expected a table", table);
 }
 
 LogicalResult RelativeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,

@@ -24,14 +24,6 @@ std::optional<int64_t> LagOfPair::operator()(int64_t i, int64_t j) const {
   return lag >= 0 && lag < lags ? std::optional(lag) : std::nullopt;
 }
 
-/// The argument that holds a filter, and where the numbers of a head begin in it.
-static std::pair<Value, int64_t> filterOf(const CallTensors &tensors, ConvolveOp op, int64_t head) {
-  Value tensor = op.getFilter().getDefiningOp<ReadOp>().getTensor();
-  ArrayRef<int64_t> shape = op.getFilter().getType().getShape();
-  bool perHead = tensors[tensor].rank() > int64_t(shape.size());
-  return {tensor, perHead ? head * ShapedType::getNumElements(shape) : 0};
-}
-
 std::vector<std::vector<double>> Evaluator::vectorsOf(Value value, int64_t batch, int64_t head) {
   std::vector<std::vector<double>> result;
   for (int64_t t = 0; t < sizes.queries && !isCancelled(); ++t)
@@ -66,8 +58,9 @@ void Evaluator::convolve(ConvolveOp op) {
   int64_t columns = op.hasSharedChannels() ? 1 : width;
   for (auto [b, h] : heads) {
     std::vector<std::vector<double>> x = vectorsOf(op.getInput(), b, h);
-    auto [tensor, first] = filterOf(tensors, op, h);
-    const double *filter = tensors[tensor].data.data() + first;
+    const double *filter = tensors[op.getFilterArgument()].data.data();
+    if (op.hasFilterPerHead())
+      filter += h * op.getLags() * columns;
     int64_t known = std::min<int64_t>(op.getLags(), sizes.queries);
     double size = std::sqrt(squaresOf(x) * squaresOf(ArrayRef(filter, known * columns)));
     for (int64_t i = 0; i < sizes.queries && !isCancelled(); ++i) {

@@ -142,14 +142,12 @@ void GradientEvaluator::throughAttend(AttendOp op) {
 void GradientEvaluator::throughConvolution(ConvolveOp op) {
   int64_t width = op.getType().getWidth(), columns = op.hasSharedChannels() ? 1 : width;
   LagOfPair lagOf(op.getReversed(), op.getCircular(), op.getLags(), sizes.queries);
-  Value tensor = op.getFilter().getDefiningOp<ReadOp>().getTensor();
-  const Array &filter = forward.getTensors()[tensor];
-  bool perHead = filter.rank() > int64_t(op.getFilter().getType().getShape().size());
-  auto ofFilter = gradients.find(tensor);
+  const Array &filter = forward.getTensors()[op.getFilterArgument()];
+  auto ofFilter = gradients.find(op.getFilterArgument());
   for (int64_t b = 0; b < sizes.batch; ++b)
     for (int64_t h = 0; h < sizes.heads; ++h) {
       std::vector<std::vector<double>> x = forward.vectorsOf(op.getInput(), b, h);
-      int64_t first = perHead ? h * op.getLags() * columns : 0;
+      int64_t first = op.hasFilterPerHead() ? h * op.getLags() * columns : 0;
       for (int64_t j = 0; j < int64_t(x.size()); ++j) {
         std::vector<double> slopes(width, 0.0);
         for (int64_t i = 0; i < sizes.queries; ++i) {

@@ -17,13 +17,6 @@ using tile::ExtentAttr;
 /// The rows that programs copy at a time.
 static constexpr int64_t kRows = 64;
 
-/// The argument that holds the numbers of a filter, and whether it has some for each head.
-static std::pair<BlockArgument, bool> filterOf(ConvolveOp op) {
-  auto argument = cast<BlockArgument>(op.getFilter().getDefiningOp<ReadOp>().getTensor());
-  int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
-  return {argument, rank > int64_t(op.getFilter().getType().getShape().size())};
-}
-
 ConvolutionKernels::ConvolutionKernels(const Lowering &lowering)
     : lowering(lowering), info(lowering.info), b(lowering.b),
       convolution(convolutionIn(info.kernel)),
@@ -271,7 +264,7 @@ ArrayAttr ConvolutionKernels::grid(ArrayRef<ExtentAttr> axes) const {
 }
 
 SmallVector<ExtentAttr> ConvolutionKernels::filterAxes(ConvolveOp op) const {
-  return {number(width / channels), filterOf(op).second ? dimension(2) : number(1)};
+  return {number(width / channels), op.hasFilterPerHead() ? dimension(2) : number(1)};
 }
 SmallVector<ExtentAttr> ConvolutionKernels::rowAxes() const {
   return {number(width / channels), dimension(0), dimension(2)};
@@ -321,9 +314,9 @@ void ConvolutionKernels::buildFilter(ConvolveOp op) {
   Program program(*this, lowering.named("__filter"), ArrayRef(tensors).take_front(2),
                   grid(filterAxes(op)));
   Value block = program.id(0), head = program.id(1);
-  auto [argument, perHead] = filterOf(op);
-  Program::Rows filter = program.lags(program.input(argument), perHead, head,
-                                      op.hasSharedChannels(), b.mulIndex(block, b.index(channels)));
+  Program::Rows filter =
+      program.lags(program.input(op.getFilterArgument()), op.hasFilterPerHead(), head,
+                   op.hasSharedChannels(), b.mulIndex(block, b.index(channels)));
   Value end = b.minIndex(program.positions, b.index(op.getLags()));
   program.transformRows([&](Value row) { return program.load(filter, row, end); }, end,
                         program.transform(program.workspace(1), {head, block}),
@@ -345,7 +338,7 @@ void ConvolutionKernels::buildRows(ConvolveOp op) {
     Program::Tiles known;
     return program.load(op.getInput(), own, row, known);
   };
-  Value headOfFilter = filterOf(op).second ? head : program.zero;
+  Value headOfFilter = op.hasFilterPerHead() ? head : program.zero;
   Program::Rows filter = program.transform(program.workspace(1), {headOfFilter, block});
   Program::Rows rows = program.transform(program.workspace(2), {batch, head, block});
   program.transformRows(inputs, program.positions, rows, roots);
