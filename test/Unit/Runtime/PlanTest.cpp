@@ -241,12 +241,10 @@ TEST(PartsOfPrograms, AreOneForEachThread) {
     }
 }
 
-TEST(PartsOfPrograms, MustFitMemory) {
+/// Runs a stage with one workspace, for which no memory is large enough.
+static void expectNoMemory(const polyattn_rt_workspace_rule &workspace) {
   Kernel k;
-  k.sums = {POLYATTN_F32,
-            POLYATTN_RT_FILL_PROGRAM,
-            3,
-            {dim(0, 0), number(INT64_MAX / 4), number(INT64_MAX / 4)}};
+  k.sums = workspace;
   k.stages[0] = {reverse, POLYATTN_RT_STAGE, 100, 1, {dim(0, 0)}, 1, k.used, 1};
   k.kernel.plan.num_stages = 1;
   k.kernel.plan.num_choices = 0;
@@ -260,20 +258,15 @@ TEST(PartsOfPrograms, MustFitMemory) {
   EXPECT_NE(std::string(error).find("no memory"), std::string::npos) << error;
 }
 
+TEST(PartsOfPrograms, MustFitMemory) {
+  expectNoMemory({POLYATTN_F32,
+                  POLYATTN_RT_FILL_PROGRAM,
+                  3,
+                  {dim(0, 0), number(INT64_MAX / 4), number(INT64_MAX / 4)}});
+}
+
 TEST(Workspaces, MustNotOverflowWhenTheirBytesAreRounded) {
-  Kernel k;
-  k.sums = {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 2, {dim(0, 0), number(INT64_MAX / 4)}};
-  k.stages[0] = {reverse, POLYATTN_RT_STAGE, 100, 1, {dim(0, 0)}, 1, k.used, 1};
-  k.kernel.plan.num_stages = 1;
-  k.kernel.plan.num_choices = 0;
-  float numbers[2] = {};
-  const int64_t sizes[3] = {1, 1, 1};
-  polyattn_tensor in = polyattn_dense(numbers, POLYATTN_F32, 3, sizes),
-                  out = polyattn_dense(numbers + 1, POLYATTN_F32, 3, sizes);
-  const polyattn_tensor *tensors[2] = {&in, &out};
-  char error[100] = "";
-  EXPECT_EQ(polyattn_rt_run(&k.kernel, tensors, 2, 1, error, sizeof error), 1);
-  EXPECT_NE(std::string(error).find("no memory"), std::string::npos) << error;
+  expectNoMemory({POLYATTN_F32, POLYATTN_RT_FILL_NONE, 2, {dim(0, 0), number(INT64_MAX / 4)}});
 }
 
 static void checkPrefix() {
