@@ -148,6 +148,14 @@ LogicalResult polyattn::verifySums(AttentionOp op, ReturnOp returned) {
   return success();
 }
 
+/// Whether an argument says how many heads H there are.
+static bool countsHeads(AttentionOp op, BlockArgument argument) {
+  auto tensor = cast<RankedTensorType>(argument.getType());
+  bool isOfAllHeads =
+      tensor.hasStaticShape() || (tensor.getRank() == 3 && tensor.getDimSize(1) == 1);
+  return !isOfAllHeads && !hasSharedHeads(tensor) && !op.isWholeNumbers(argument);
+}
+
 /// A tensor with an encoding is a sequence that heads share: one that is read, or a gradient of
 /// such a one, which has been summed up over them.
 LogicalResult polyattn::verifySharedHeads(AttentionOp op, ReturnOp returned) {
@@ -174,6 +182,10 @@ LogicalResult polyattn::verifySharedHeads(AttentionOp op, ReturnOp returned) {
   }
   if (!sharesHeads(op))
     return success();
+  if (llvm::none_of(op.getBody().getArguments(),
+                    [&](BlockArgument argument) { return countsHeads(op, argument); }))
+    return op.emitOpError("C13: heads share every sequence, and no argument says how many heads "
+                          "there are: give one of the sequences H heads");
   WalkResult walked = op.walk([](Operation *inside) {
     bool isInterleaved = llvm::TypeSwitch<Operation *, bool>(inside)
                              .Case<AttendOp, AttendBackwardOp, DecayGradientOp>([](auto attend) {

@@ -136,7 +136,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
         kernel.
     C13: a tensor with an encoding is a sequence with `shared_heads`. A result that has it is summed
         up by `sum_heads`, and no other is. Beside such tensors attends have H heads of keys, so that
-        `grouping = block` changes nothing. `interleaved` is refused.
+        `grouping = block` changes nothing. `interleaved` is refused. Some argument has H heads.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,

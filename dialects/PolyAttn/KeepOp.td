@@ -28,8 +28,8 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
 
     C1: the tensor and the pool are arguments of the attention, different ones.
     C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], with the tensor's heads, or
-        [P, H, block] for a decay [B, T, H]. For attends with a `window` there is no pool for a decay, and the rows are a
-        multiple of 16.
+        [P, H, block] for a decay [B, T, H]. For attends with a `window` there is no pool for a
+        decay, and the rows are a multiple of 16.
     C3: nothing else uses the pool, and only `return` uses the result.
 
     ```mlir

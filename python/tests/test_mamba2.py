@@ -148,6 +148,8 @@ def test_wrong_calls_are_refused():
         attention(c, b, x, log_decay)
     with pytest.raises(polyattn.CallError, match=r"argument 'b': expected shape \[B, T, Hkv, 16\] with Hkv = 4 as in 'c'"):
         attention(c, b[:, :, :2], x, log_decay)
+    with pytest.raises(polyattn.SpecError, match="no argument says how many heads there are"):
+        polyattn.compile("polyattn.attention @a(q, k, v: shared_seq[8]) { return attend(q, k, v) causal normalize none }")
 
 
 def test_pools_keep_shared_rows_once():

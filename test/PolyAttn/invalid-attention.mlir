@@ -1389,6 +1389,14 @@ polyattn.attention @attention_c13_sum(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?
 
 // -----
 
+// expected-error@+1 {{C13: heads share every sequence, and no argument says how many heads there are}}
+polyattn.attention @attention_c13_heads(%q: tensor<?x?x?x4xf32, #polyattn.shared_heads>, %t: tensor<?x1x4xf32>, %w: tensor<4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32, #polyattn.shared_heads> -> [4]
+  return %a : [4]
+}
+
+// -----
+
 polyattn.attention @attention_c13_grouping(%q: tensor<?x?x?x4xf32, #polyattn.shared_heads>, %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32, #polyattn.shared_heads> -> [4]
   %b = read %v : tensor<?x?x?x4xf32> -> [4]
