@@ -338,10 +338,8 @@ static LogicalResult verifySliding(AttendOp op) {
   if (!op.getLocalQuery())
     return op.emitOpError("C25: `sliding` says which pairs have local scores, and there are no "
                           "local vectors");
-  bool hasStates = op.getInitialState() || op.getFinalState() || op.getStateEvery();
-  if (op.hasDecay() || hasStates || op.getProducts())
-    return op.emitOpError("C25: `sliding` is not for decays and states in or out: a call that goes "
-                          "on would have to keep the keys of the window");
+  if (op.hasDecay() || op.getStateEvery() || op.getProducts())
+    return op.emitOpError("C25: `sliding` is not for decays, states after blocks and `products`");
   return success();
 }
 

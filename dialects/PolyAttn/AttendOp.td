@@ -141,8 +141,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         each feature or `reduce = mean`: these have all keys before a position.
     C24: `normalize <softmax>` is not for states, local vectors or decays. C5 does not hold for it:
         exponentials are positive.
-    C25: `sliding` needs local vectors. It is not for decays, states in or out and `products`: a
-        call that goes on would have to keep the keys of the window.
+    C25: `sliding` needs local vectors. It is not for decays, `state_every` and `products`. States
+        in and out are those of an attention that keeps the window's keys in rings (`keep`).
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];

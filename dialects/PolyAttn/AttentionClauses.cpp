@@ -240,12 +240,10 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
   for (AttendOp attend : attendsOf(op)) {
     if (attend.getMask() != Mask::Causal)
       return attend.emitOpError("C8: with slots or lengths the mask must be causal");
-    if (attend.getSliding())
-      return attend.emitOpError("C8: with slots or lengths local vectors have blocks, no window "
-                                "that slides");
     if (attend.getLocalQuery() && op.getBody().getOps<KeepOp>().empty())
-      return attend.emitOpError("C8: with slots or lengths local vectors need the rows of their "
-                                "block, which reaches into the calls before: there is no `keep`");
+      return attend.emitOpError("C8: with slots or lengths local vectors need the rows of their ")
+             << (attend.getSliding() ? "window" : "block")
+             << ", which reaches into the calls before: there is no `keep`";
     if (attend.getWindow() && op.getSlots()) {
       if (op.getBody().getOps<KeepOp>().empty())
         return attend.emitOpError(
@@ -254,7 +252,8 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
       hasState = true;
     }
     Value initial = attend.getGivenState().state;
-    if (!op.getSlots() || (!initial && !attend.getFinalState()))
+    // Keys come out of a window that slides, and into a state.
+    if (!op.getSlots() || (!initial && !attend.getFinalState() && !attend.getSliding()))
       continue;
     hasState = true;
     bool lives = initial && attend.getFinalState();

@@ -20,9 +20,17 @@ KeepOp KeepOp::of(Value tensor) {
   return {};
 }
 
+std::optional<int64_t> KeepOp::ringWindowOf(AttendOp attend) {
+  if (attend.getWindow())
+    return int64_t(*attend.getWindow());
+  if (attend.getSliding())
+    return int64_t(*attend.getBlock()) + 1;
+  return std::nullopt;
+}
+
 bool KeepOp::isRing() {
   return llvm::any_of(attendsOf((*this)->getParentOfType<AttentionOp>()),
-                      [](AttendOp attend) { return bool(attend.getWindow()); });
+                      [](AttendOp attend) { return ringWindowOf(attend).has_value(); });
 }
 
 /// [P, H, block, d] for [B, T, H, d], [P, H, block] for [B, T, H], of f32.
@@ -57,12 +65,13 @@ LogicalResult KeepOp::verify() {
 
 /// Whether a pool has the rows that an attend reads of calls before.
 static LogicalResult verifyRows(AttendOp attend, KeepOp keep) {
-  if (attend.getWindow()) {
-    int64_t rows = KeepOp::ringRows(*attend.getWindow());
+  if (std::optional<int64_t> window = KeepOp::ringWindowOf(attend)) {
+    int64_t rows = KeepOp::ringRows(*window);
     if (!keep.isRing() || keep.getRows() < rows)
       return keep.emitOpError("C10: a window of ")
-             << int64_t(*attend.getWindow()) << " positions needs a ring of at least " << rows
-             << " rows, got " << keep.getPool().getType();
+             << int64_t(attend.getWindow() ? *attend.getWindow() : *attend.getBlock())
+             << " positions needs a ring of at least " << rows << " rows, got "
+             << keep.getPool().getType();
     return success();
   }
   if (!attend.getLocalQuery())
@@ -84,6 +93,15 @@ static SmallVector<BlockArgument> rowsOfKeys(AttendOp attend) {
   return tensors;
 }
 
+/// A state has no keys of a window that slides, and a call which goes on needs them.
+static LogicalResult verifySlidingStates(AttentionOp op, bool hasRings) {
+  for (AttendOp attend : attendsOf(op))
+    if (attend.getSliding() && (attend.hasInitialState() || attend.getFinalState()) && !hasRings)
+      return attend.emitOpError("C25: `sliding` has states in and out only where a ring keeps the "
+                                "keys of the window for the next call: there is no `keep`");
+  return success();
+}
+
 LogicalResult polyattn::verifyKept(AttentionOp op) {
   llvm::SmallMapVector<Value, KeepOp, 4> kept;
   for (KeepOp keep : op.getBody().getOps<KeepOp>()) {
@@ -97,6 +115,8 @@ LogicalResult polyattn::verifyKept(AttentionOp op) {
     if (!isPlaced)
       return keep.emitOpError("C10: what is kept must be a result that lives in the pool");
   }
+  if (failed(verifySlidingStates(op, /*hasRings=*/!kept.empty())))
+    return failure();
   if (kept.empty())
     return success();
   llvm::SmallDenseSet<Value> needed;

@@ -22,14 +22,15 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
     after the call's rows are stored in it. Rows past the last position of the sequence are not
     touched. Like states, pools hold f32, which has all that sequences hold.
 
-    If attends have a `window`, the pool is a ring of the last positions: position p is at row p mod
-    R of a pool [P, H, R, d]. R is a multiple of 16, because positions are read in blocks of 16. The
-    ring has room for the window and one block (`ringRows`).
+    If attends have a `window`, or local vectors whose window slides, the pool is a ring of the last
+    positions: position p is at row p mod R of a pool [P, H, R, d]. R is a multiple of 16, because
+    positions are read in blocks of 16. The ring has room for what a query reads (`ringWindowOf`)
+    and one block (`ringRows`).
 
     C1: the tensor and the pool are arguments of the attention, different ones.
     C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], with the tensor's heads, or
-        [P, H, block] for a decay [B, T, H]. For attends with a `window` there is no pool for a
-        decay, and the rows are a multiple of 16.
+        [P, H, block] for a decay [B, T, H]. A ring is no pool for a decay, and its rows are a
+        multiple of 16.
     C3: nothing else uses the pool, and only `return` uses the result.
 
     ```mlir
@@ -65,7 +66,11 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
     static int64_t ringRows(int64_t window) {
       return (window + 2 * kRingBlock - 3) / kRingBlock * kRingBlock;
     }
-    /// Whether attends have windows, so that the pool is a ring.
+    /// The positions that a ring has for a query of an attend, its own one included: the `window`.
+    /// Where local vectors slide, it is one more, which the state has not taken in yet. None where
+    /// the attend reads no ring.
+    static std::optional<int64_t> ringWindowOf(AttendOp attend);
+    /// Whether attends read a ring, so that the pool is one.
     bool isRing();
     /// How many rows there are: the positions of a local block, or of a ring.
     int64_t getRows() {

@@ -19,6 +19,8 @@ void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
   if (options.direction == CallDirection::Decode) {
+    // Tables that repeat their last number have states then, which continue.
+    passes.addPass(createLocalizeTables());
     passes.addPass(createDeriveDecode());
     return;
   }

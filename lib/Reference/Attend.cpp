@@ -158,7 +158,11 @@ double Evaluator::scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i
 
 int64_t Evaluator::rowsInState(AttendOp op) const {
   SmallVector<KeepOp> kept = keptRowsOf(tensors.attention);
-  return !kept.empty() && kept[0].isRing() && !op.getWindow() ? tensors.rowsBefore : 0;
+  if (kept.empty() || !kept[0].isRing() || op.getWindow())
+    return 0;
+  // The window of the position before the call slides: its keys are no part of the state.
+  int64_t window = op.getSliding() ? int64_t(*op.getBlock()) : 0;
+  return std::max<int64_t>(tensors.rowsBefore - window, 0);
 }
 
 /// Row i where each feature decays by itself (GLA, equation 3): the score of a pair is a sum over
@@ -245,11 +249,11 @@ void Evaluator::slidingRows(AttendOp op, const HeadVectors &vectors, RunningStat
                             std::vector<Row> &rows) {
   bool causal = op.getMask() == Mask::Causal;
   auto window = int64_t(*op.getBlock());
-  int64_t count = rowsOf(op);
+  int64_t count = rowsOf(op), inState = rowsInState(op);
   rows.resize(count);
   for (int64_t step = 0; step < count && !isCancelled(); ++step) {
     int64_t i = causal ? step : count - 1 - step, leaving = causal ? i - window : i + window;
-    if (leaving >= 0 && leaving < count)
+    if (leaving >= inState && leaving < count)
       state.add(leaving, terms);
     Row &row = rows[i];
     row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
@@ -258,7 +262,7 @@ void Evaluator::slidingRows(AttendOp op, const HeadVectors &vectors, RunningStat
     for (int64_t j = first; j < end; ++j)
       row.add(scaledScore(op, vectors, i, j, /*local=*/true), vectors.value[j], terms);
     state.get().read(expand(vectors.query[i]), op.scoreScale(), row, terms);
-    row.count = causal ? i + 1 : sizes.keys - i;
+    row.count = causal ? i + 1 - inState : sizes.keys - i;
   }
 }
 
@@ -272,7 +276,12 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, RunningSt
       state.add(j, terms);
   State blockStart = state.get();
   int64_t block = 0; // where the local block began
-  for (int64_t i = 0; i < rowsOf(op) && !isCancelled(); ++i) {
+  // Rows in front, which the state has, have results that nobody sees.
+  int64_t inState = causal ? rowsInState(op) : 0;
+  rows.resize(inState);
+  for (Row &row : rows)
+    row.numerator.assign(valueWidth, 0.0);
+  for (int64_t i = inState; i < rowsOf(op) && !isCancelled(); ++i) {
     Row row;
     row.numerator.assign(valueWidth, 0.0);
     std::vector<double> query = expand(vectors.query[i]);
@@ -298,7 +307,7 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, RunningSt
     } else {
       state.get().read(query, op.scoreScale(), row, terms);
     }
-    row.count = i + 1;
+    row.count = i + 1 - inState;
     rows.push_back(std::move(row));
   }
 }
@@ -382,9 +391,9 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, Running
   int64_t keys = tensors.length(batch, sizes.keys), slot = tensors.slot(batch);
   if (slot < 0)
     return;
-  // What the last local block has so far is kept, and no part of the state yet.
+  // What the last local block, or window, has so far is kept, and no part of the state yet.
   if (op.getLocalQuery() && !keptRowsOf(tensors.attention).empty())
-    keys -= keys % int64_t(*op.getBlock());
+    keys -= op.getSliding() ? int64_t(*op.getBlock()) : keys % int64_t(*op.getBlock());
   for (int64_t n = rowsInState(op); n < keys && !isCancelled(); ++n) {
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.

@@ -39,9 +39,6 @@ static LogicalResult checkOp(Operation &op) {
   if (!attend.getWindow() && width > AttendOp::kMaxStateWidth)
     return attend.emitOpError("does not decode: a state of ")
            << width << " features is too large to hold";
-  if (attend.getSliding())
-    return attend.emitOpError("does not decode yet: its local window slides, and the keys of it "
-                              "would have to be kept beside the state; blocks decode");
   if (attend.getFactors() || attend.getStateEvery())
     return attend.emitOpError("keeps factors or states for a gradient, which does not decode");
   return success();
@@ -51,12 +48,11 @@ static LogicalResult checkOp(Operation &op) {
 /// not beside local blocks.
 static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
   auto blockOf = [](AttendOp attend) {
-    return attend.getLocalQuery() ? int64_t(*attend.getBlock()) : 0;
+    return attend.getLocalQuery() && !attend.getSliding() ? int64_t(*attend.getBlock()) : 0;
   };
-  bool haveLocal =
-      llvm::any_of(attends, [](AttendOp attend) { return bool(attend.getLocalQuery()); });
+  bool haveBlocks = llvm::any_of(attends, blockOf);
   for (AttendOp attend : attends)
-    if (haveLocal && attend.getWindow())
+    if (haveBlocks && KeepOp::ringWindowOf(attend))
       return attend.emitOpError(
           "does not decode beside attends with local blocks: rows of the calls "
           "before are kept for blocks or for windows, not for both");
@@ -118,7 +114,7 @@ public:
   void add(AttendOp attend) {
     for (BlockArgument tensor : sequencesOfKeys(attend)) {
       StringRef rows = isOnlyValue(tensor, attend) ? "_values" : "_keys";
-      keep(tensor, attend, ((attend.getWindow() ? "window" : "local") + rows).str());
+      keep(tensor, attend, ((KeepOp::ringWindowOf(attend) ? "window" : "local") + rows).str());
     }
     auto decay = cast_or_null<BlockArgument>(attend.getDecay());
     if (decay && cast<RankedTensorType>(decay.getType()).getRank() == 3)
@@ -133,13 +129,14 @@ private:
 
   /// The rows of a pool: a ring has those of the longest window that reads the tensor.
   int64_t rowsFor(BlockArgument tensor, AttendOp attend) const {
-    if (!attend.getWindow())
+    std::optional<int64_t> window = KeepOp::ringWindowOf(attend);
+    if (!window)
       return *attend.getBlock();
-    int64_t window = 0;
     for (AttendOp other : attend->getBlock()->getOps<AttendOp>())
-      if (other.getWindow() && llvm::is_contained(sequencesOfKeys(other), tensor))
-        window = std::max(window, int64_t(*other.getWindow()));
-    return KeepOp::ringRows(window);
+      if (std::optional<int64_t> own = KeepOp::ringWindowOf(other);
+          own && llvm::is_contained(sequencesOfKeys(other), tensor))
+        window = std::max(*window, *own);
+    return KeepOp::ringRows(*window);
   }
 
   void keep(BlockArgument tensor, AttendOp attend, StringRef name) {

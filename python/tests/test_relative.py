@@ -263,9 +263,16 @@ def test_what_is_no_score_by_distance_is_refused(make, message):
         polyattn.compile(b.attention(body, arguments={"q": b.Sequence[8], "c": b.HeadWeight[4]}))
 
 
-def test_no_decoding_without_a_window():
+def test_no_decoding_of_a_sum_without_a_window():
+    """A number of the distance beside products: no state has what it adds to the score of each key."""
+
+    def body(q, k, v, c):
+        c = b.relative(c, beyond="last")
+        return b.attend(b.concat(q, c), b.concat(k, c), v, normalizer=b.none())
+
+    sequences = {name: b.Sequence[8] for name in "qkv"}
     with pytest.raises(ValueError, match="a score by the distance of positions has no features"):
-        polyattn.compile(library.relative(8, feature_map="elu"), direction="decode")
+        polyattn.compile(b.attention(body, arguments=sequences | {"c": b.HeadWeight[4]}), direction="decode")
 
 
 def biased_softmax(window, beyond):
@@ -281,9 +288,13 @@ def biased_softmax(window, beyond):
     return formula
 
 
-def ended(q, k, v, table):
-    """Rows of elu + 1 times the numbers of a table that ends."""
-    return attention(lag_scores(table.exp(), *[q.shape[1]] * 2, beyond="zero") * by_elu(q, k), v, True, 1e-6)
+def by_table(beyond):
+    """Rows of elu + 1 times the numbers of a table that ends, or repeats its last number."""
+
+    def formula(q, k, v, table):
+        return attention(lag_scores(table.exp(), *[q.shape[1]] * 2, beyond=beyond) * by_elu(q, k), v, True, 1e-6)
+
+    return formula
 
 
 @pytest.mark.parametrize("spec, table, formula", [
@@ -291,8 +302,10 @@ def ended(q, k, v, table):
     (library.softmax_attention(16, 24, window=20, distances=8, beyond="zero"), (2, 8), biased_softmax(20, "zero")),
     (library.softmax_attention(16, 24, window=17, distances=60, per_head=False), (60,), biased_softmax(17, "last")),
     (library.softmax_attention(16, 24, window=2, distances=2), (2, 2), biased_softmax(2, "last")),
-    (library.relative(16, 24, feature_map="elu", distances=35, beyond="zero"), (2, 35), ended),
-], ids=["last", "zero", "one of all heads", "two keys", "ended"])  # fmt: skip
+    (library.relative(16, 24, feature_map="elu", distances=35, beyond="zero"), (2, 35), by_table("zero")),
+    (library.relative(16, 24, feature_map="elu", distances=35), (2, 35), by_table("last")),
+    (library.relative(16, 24, feature_map="elu", distances=1), (2, 1), by_table("last")),
+], ids=["last", "zero", "one of all heads", "two keys", "ended", "repeated", "one number"])  # fmt: skip
 def test_windows_of_distances_decode(rng, spec, table, formula):
     """Prompts, chunks and single tokens of two sequences, of different lengths in one call, beside a batch without a slot."""
     decode = polyattn.compile(spec, direction="decode")
@@ -300,8 +313,9 @@ def test_windows_of_distances_decode(rng, spec, table, formula):
     given = [x.numpy() for x in tensors(rng, (3, 113, 2, 16), (3, 113, 2, 16), (3, 113, 2, 24), table)]
     expected = formula(*(torch.tensor(x).double() for x in given)).numpy()
     *qkv, numbers = given
-    names = {argument.name: argument for argument in decode.signature.arguments}
-    pools = {name: np.full((5, 2, *names[name].shape[2:]), np.nan, "f4") for name in ("window_keys", "window_values")}
+    given = {argument.name: argument for argument in decode.signature.arguments}
+    names = [name for name in given if name.startswith(("state", "window_"))]
+    pools = {name: np.full((5, 2, *given[name].shape[2:]), np.nan, "f4") for name in names}
     done = np.zeros(3, int)
     for most in (50, 3, 33, *[1] * 40):
         counts = np.minimum(lengths - done, [most, 0, max(most - 9, 1)])

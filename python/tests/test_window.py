@@ -508,7 +508,6 @@ def test_no_states_of_segments(spec, reason):
         (library.softmax_attention(8), "a softmax has exponentials of scores, which have no features"),
         (of_scores(b.exp_score, normalizer=b.none()), "the exponential of a score has no features"),
         (library.softmax_attention(8, distances=2, beyond="zero"), "a softmax has exponentials of scores, which have no features"),
-        (library.relative(8, feature_map="elu", distances=2), "a score by the distance of positions has no features"),
     ],
 )
 def test_no_decoding(spec, reason):
@@ -523,6 +522,10 @@ def test_no_decoding(spec, reason):
         library.softmax_attention(8, window=7),
         library.softmax_attention(8, window=40),
         library.based_window(8, r=4, window=20),
+        library.shared_window(8, m=4, block=1, sliding=True),
+        library.shared_window(8, m=4, block=20, sliding=True),
+        library.shared_window(8, m=4, block=64, sliding=True),
+        library.relative(8, feature_map="elu", distances=12),
         of_scores(lambda x: b.exp_score(x * 0.5), normalizer=b.by_sum(0.1), window=19),
         library.softmax_attention(8, window=20, distances=6, per_head=False),
         library.relative(8, feature_map="squares", distances=20, beyond="zero"),

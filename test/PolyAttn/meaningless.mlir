@@ -457,7 +457,7 @@ polyattn.attention @sliding_without_block(%q: tensor<?x?x?x4xf32>) -> (o: tensor
 
 polyattn.attention @sliding_decay(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C25: `sliding` is not for decays and states in or out}}
+  // expected-error@+1 {{C25: `sliding` is not for decays, states after blocks and `products`}}
   %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 8, sliding, decay_factors = array<f64: 0.5>} : [4], [4], [4], [4], [4]
   return %o : [4]
 }
@@ -466,7 +466,7 @@ polyattn.attention @sliding_decay(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4
 
 polyattn.attention @sliding_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x4x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C25: `sliding` is not for decays and states in or out}}
+  // expected-error@+1 {{C25: `sliding` has states in and out only where a ring keeps the keys of the window for the next call: there is no `keep`}}
   %o, %s = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 8, sliding, final_state} : [4], [4], [4], [4], [4]
   return %o, %s : [4], tensor<?x?x4x4xf32>
 }
@@ -506,6 +506,36 @@ polyattn.attention @short_ring(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x16x4xf32>
   %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
   %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
   return %o, %k : [4], tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @sliding_without_rows(%q: tensor<?x?x?x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: with slots or lengths local vectors need the rows of their window, which reaches into the calls before: there is no `keep`}}
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 8, sliding} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @sliding_without_state(%q: tensor<?x?x?x4xf32>, %p: tensor<?x?x32x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, r: tensor<?x?x32x4xf32> in %p) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x32x4xf32>
+  // expected-error@+1 {{C8: with slots a state begins and ends in a pool}}
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 8, sliding} : [4], [4], [4], [4], [4]
+  return %o, %k : [4], tensor<?x?x32x4xf32>
+}
+
+// -----
+
+// A ring of the window alone lacks the key that the state takes in next.
+polyattn.attention @short_sliding_ring(%q: tensor<?x?x?x4xf32>, %i: tensor<?x?x4x4xf32>, %p: tensor<?x?x32x4xf32>, %s: tensor<?xi32>, %f: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, t: tensor<?x?x4x4xf32> in %i, r: tensor<?x?x32x4xf32> in %p) first_position %f slots %s {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C10: a window of 18 positions needs a ring of at least 48 rows, got 'tensor<?x?x32x4xf32>'}}
+  %k = keep %q in %p : tensor<?x?x?x4xf32>, tensor<?x?x32x4xf32>
+  %o:2 = attend query %a key %a value %a local %a, %a initial %i causal normalize <none> {block = 18, sliding, final_state} : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k : [4], tensor<?x?x4x4xf32>, tensor<?x?x32x4xf32>
 }
 
 // -----

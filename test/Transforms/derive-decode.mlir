@@ -89,15 +89,6 @@ polyattn.attention @lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>) -> (o: t
 
 // -----
 
-polyattn.attention @sliding(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
-  %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{does not decode yet: its local window slides}}
-  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 8, sliding} : [4], [4], [4], [4], [4]
-  return %o : [4]
-}
-
-// -----
-
 polyattn.attention @row_max(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %e = exp %a : [4]
@@ -172,6 +163,37 @@ polyattn.attention @window(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, 
   %o = attend query %a key %a value %a causal normalize <softmax> {window = 8} : [4], [4], [4]
   %p = attend query %a key %a value %a causal normalize <none> {window = 65} : [4], [4], [4]
   return %o, %p : [4], [4]
+}
+
+// -----
+
+// Where local vectors slide, the ring has the window and the key that the state takes in next. Beside
+// it there may be states of all keys, and windows.
+// CHECK-LABEL: polyattn.attention @sliding__decode(
+// CHECK-SAME:    %state: tensor<?x?x4x4xf32>, %state2: tensor<?x?x4x4xf32>, %window_keys: tensor<?x?x48x4xf32>
+// CHECK:         attend {{.*}} initial %state causal normalize <none> {block = 18, final_state, sliding}
+// CHECK:         attend {{.*}} initial %state2 causal normalize <none> {final_state}
+// CHECK:         attend {{.*}} {window = 8}
+// CHECK:         keep %q in %window_keys
+polyattn.attention @sliding(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 18, sliding} : [4], [4], [4], [4], [4]
+  %p = attend query %x key %x value %x causal normalize <none> : [4], [4], [4]
+  %w = attend query %x key %x value %x causal normalize <softmax> {window = 8} : [4], [4], [4]
+  %s = add %o, %p : [4], [4]
+  %r = add %s, %w : [4], [4]
+  return %r : [4]
+}
+
+// -----
+
+polyattn.attention @sliding_beside_blocks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{does not decode beside attends with local blocks: rows of the calls before are kept for blocks or for windows, not for both}}
+  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 8, sliding} : [4], [4], [4], [4], [4]
+  %p = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 8} : [4], [4], [4], [4], [4]
+  %r = add %o, %p : [4], [4]
+  return %r : [4]
 }
 
 // -----

@@ -405,17 +405,20 @@ void KernelProgram::buildStates(TileBuilder &b) {
     sweep();
 }
 
-/// All blocks, in runs of a local kernel's if it has one.
+/// All blocks, in runs of a local kernel's if it has one, and what calls that go on need.
 void KernelProgram::sweepBlocks(TileBuilder &b) {
   Sweep sweep = context.sweep(b);
   if (context.run <= context.block && !sweep.cached)
     sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });
+  for (StateProgram &state : states)
+    state.finishCall(b);
 }
 
 void KernelProgram::build(TileBuilder &b) {
-  if (!info.hasRows && !context.frame.sequence.cached)
+  const ProgramSequence &sequence = context.frame.sequence;
+  if (!info.hasRows && !sequence.cached && !sequence.before)
     return buildStates(b);
   for (StateProgram &state : states)
     state.begin(b);

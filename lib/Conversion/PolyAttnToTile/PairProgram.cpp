@@ -254,9 +254,10 @@ void PairProgram::addBlocks(TileBuilder &b, VectorProgram &queries, const KeyBlo
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
-  bool isBackwards = isCausal && blocks.source != KeySource::Ring;
   Sweep sweep{blocks.from, blocks.to, context.blockOf(blocks.source),
-              isBackwards ? Direction::Backwards : Direction::Forwards, isCausal && !isRagged};
+              isCausal ? Direction::Backwards : Direction::Forwards, isCausal && !isRagged};
+  if (blocks.source == KeySource::Ring)
+    sweep = context.ring(blocks.from, blocks.to);
   auto perBlock = [&](const BlockSpan &span, ValueRange in) {
     Accumulators inner = accumulators;
     Value distance = between;
@@ -362,15 +363,29 @@ void PairProgram::addKeysBefore(TileBuilder &b, VectorProgram &queries, const Bl
   addTo(end, /*local=*/false, /*crossesWindow=*/false);
 }
 
-/// Pairs with the positions of calls before that the window reaches.
+/// Pairs with the positions of calls before that the window reaches. Where it slides in front of a
+/// state, the first blocks of rows see all that the state lacks.
 void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
                           Accumulators &accumulators) {
-  Value calls = context.frame.sequence.before, length = b.index(KeepOp::kRingBlock), none;
-  Value reach = b.index(int64_t(*op.getWindow()) - 1);
-  Value first = positionBefore(b, b.addIndex(calls, span.position), reach);
-  KeyBlocks ring{b.mulIndex(b.divIndex(first, length), length), calls};
-  ring.crossesWindow = true;
+  Value calls = context.frame.sequence.before, none;
+  KeyBlocks ring;
+  ring.to = calls;
   ring.source = KeySource::Ring;
+  if (!op.getSliding()) {
+    Value reach = b.index(int64_t(*op.getWindow()) - 1);
+    ring.from = positionBefore(b, b.addIndex(calls, span.position), reach);
+    ring.crossesWindow = true;
+  } else {
+    ring.local = true;
+    // The state of a step has the key that leaves its window.
+    ring.from = positionBefore(b, calls, b.index(int64_t(*op.getBlock()) - span.isOnly));
+    ring.crossesWindow = !span.isOnly;
+    if (!span.isOnly) {
+      Value last = b.index(context.lastBlockOfRing(int64_t(*op.getBlock())));
+      Value isSeen = b.compare(arith::CmpIPredicate::sle, span.position, last);
+      ring.from = b.select(isSeen, ring.from, calls);
+    }
+  }
   addBlocks(b, queries, ring, BlockDecay(), none, accumulators);
 }
 
@@ -411,7 +426,7 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
                /*local=*/false);
   else if (hasOthers)
     addKeysBefore(b, queries, span, blockDecay, between, accumulators);
-  if (op.getWindow() && context.frame.sequence.before)
+  if (KeepOp::ringWindowOf(op) && context.frame.sequence.before)
     addRing(b, queries, span, accumulators);
   // Before the diagonal there is no key past the end.
   BlockPair own{queries,

@@ -139,13 +139,12 @@ static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramCon
   });
 }
 
-/// Keeps the call's last positions in rings, in blocks that begin at multiples of their length:
-/// none of them passes the end of a ring.
+/// Keeps the call's last positions in rings.
 static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
                           bool ofQueries) {
   const KernelFrame &frame = context.frame;
   const ProgramSequence &sequence = frame.sequence;
-  Value length = b.index(KeepOp::kRingBlock), end = b.addIndex(sequence.before, sequence.queries);
+  Value end = b.addIndex(sequence.before, sequence.queries);
   for (auto [i, result] : llvm::enumerate(returnedBy(info.attention))) {
     auto keep = result.getDefiningOp<KeepOp>();
     if (!keep || isOfQueries(info, keep) != ofQueries)
@@ -154,16 +153,10 @@ static void storeRingRows(TileBuilder &b, const KernelInfo &info, const ProgramC
     // A longer call leaves as many rows as there are.
     Value rows = b.index(keep.getRows());
     Value last = b.subIndex(end, b.minIndex(sequence.queries, rows));
-    Value from = b.mulIndex(b.divIndex(last, length), length);
-    // Without positions there is no row that a load could take instead of those past the end.
-    from = b.select(b.isEqual(sequence.queries, b.index(0)), end, from);
-    b.loop(from, end, length, [&](Value block) {
-      Value begin = arith::MaxSIOp::create(b, block, last);
-      Value behind = b.minIndex(b.addIndex(block, length), end);
+    context.ring(last, end).forBlocks(b, [&](const BlockSpan &span) {
       storeOfHead(b, frame, keep, ofQueries, [&](Value head) {
-        storeRows(b, frame, keep, pool, head, b.subIndex(begin, sequence.before),
-                  arith::RemUIOp::create(b, begin, rows), KeepOp::kRingBlock,
-                  b.subIndex(behind, begin));
+        storeRows(b, frame, keep, pool, head, b.subIndex(span.position, sequence.before),
+                  arith::RemUIOp::create(b, span.position, rows), KeepOp::kRingBlock, span.valid);
       });
     });
   }
@@ -179,9 +172,11 @@ static void storeOfHeads(TileBuilder &b, const KernelInfo &info, const ProgramCo
   b.branch(context.frame.heads.isFirstOfGroup(b), [&] { store(/*ofQueries=*/false); });
 }
 
-void polyattn::storeCachedRows(TileBuilder &b, const KernelInfo &info,
-                               const ProgramContext &context) {
-  storeOfHeads(b, info, context, [&](bool ofQueries) { storeRowsOf(b, info, context, ofQueries); });
+void polyattn::storeKeptRows(TileBuilder &b, const KernelInfo &info,
+                             const ProgramContext &context) {
+  auto store = context.frame.sequence.cached ? storeRowsOf : storeRingRows;
+  if (context.frame.sequence.cached || context.frame.sequence.before)
+    storeOfHeads(b, info, context, [&](bool ofQueries) { store(b, info, context, ofQueries); });
 }
 
 void polyattn::storeZeros(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
@@ -208,11 +203,7 @@ void polyattn::storeZeros(TileBuilder &b, const KernelInfo &info, const ProgramC
 /// Emits the body of the second kernel.
 static void writeBack(TileBuilder &b, const KernelInfo &info, const ProgramContext &context) {
   ifStatesChange(b, context, [&] { writeBackStates(b, info, context); });
-  if (context.frame.sequence.cached)
-    storeCachedRows(b, info, context);
-  if (context.frame.sequence.before)
-    storeOfHeads(b, info, context,
-                 [&](bool ofQueries) { storeRingRows(b, info, context, ofQueries); });
+  storeKeptRows(b, info, context);
 }
 
 //===----------------------------------------------------------------------===//

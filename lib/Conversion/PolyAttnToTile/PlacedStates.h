@@ -16,8 +16,9 @@ mlir::Value tensorOfState(const KernelInfo &info, const KernelFrame &frame, unsi
 /// Emits `body` where a call changes states: one that completes no local block leaves them, so that
 /// nothing is written back.
 void ifStatesChange(TileBuilder &builder, const ProgramContext &context, TileBuilder::Branch body);
-/// Stores the call's rows of its last local block in pools of rows.
-void storeCachedRows(TileBuilder &builder, const KernelInfo &info, const ProgramContext &context);
+/// Stores the call's rows of its last local block, or of the last positions that rings have, in
+/// pools of rows. Nothing where calls keep none.
+void storeKeptRows(TileBuilder &builder, const KernelInfo &info, const ProgramContext &context);
 /// The results of positions that do not count, so many at a time.
 void storeZeros(TileBuilder &builder, const KernelInfo &info, const ProgramContext &context,
                 int64_t rows);

@@ -110,6 +110,17 @@ struct ProgramContext {
     sweep.cached = frame.sequence.cached;
     return sweep;
   }
+  /// Positions of the sequence that a ring has, in blocks of which none passes the ring's end.
+  static Sweep ring(mlir::Value begin, mlir::Value end) {
+    Sweep sweep{begin, end, KeepOp::kRingBlock};
+    sweep.isAligned = true;
+    return sweep;
+  }
+  /// The position of the last block whose rows see keys of a ring by scores, where a window of so
+  /// many positions slides in front of a state. The state takes them in behind that block.
+  int64_t lastBlockOfRing(int64_t window) const {
+    return std::max<int64_t>(reachOf(window).blocks - 1, 0) * block;
+  }
   /// Of a window of so many positions, a row's own one included.
   WindowReach reachOf(int64_t window) const {
     return {std::max<int64_t>(window / block - 1, 0), (window + block - 2) / block};

@@ -96,7 +96,9 @@ Value StateProgram::isFilled(TileBuilder &b, const BlockSpan &span) const {
 }
 
 Value StateProgram::isReadAfter(TileBuilder &b, Value first, Value end) const {
-  if (!context.skipsIdleState || !context.isOrdered() || isAskedFor)
+  // A call that others continue ends with keys of its own choice (finishCall).
+  bool isUnknown = !context.skipsIdleState || isAskedFor;
+  if (!context.isOrdered() || (isUnknown && !slidesOverCalls()))
     return {};
   Sweep own = context.sweep(b);
   Value isRead = context.isForwards() ? b.compare(arith::CmpIPredicate::slt, end, own.end)
@@ -149,10 +151,53 @@ std::pair<BlockSpan, Value> StateProgram::leavingWindow(TileBuilder &b, const Bl
   return {leaving, count};
 }
 
+/// The first position of calls before that the state did not have when the call began.
+Value StateProgram::firstOfRing(TileBuilder &b) const {
+  Value calls = context.frame.sequence.before;
+  return b.subIndex(calls, b.minIndex(calls, b.index(window())));
+}
+
+/// Adds positions [begin, end) of the sequence, which a ring has.
+void StateProgram::addRing(TileBuilder &b, Value begin, Value end) {
+  context.ring(begin, end).forBlocks(b, [&](const BlockSpan &span) {
+    addKeys(b, span, span.valid, KeySource::Ring);
+  });
+}
+
 Value StateProgram::add(TileBuilder &b, const BlockSpan &given, Value valid, KeySource source) {
-  BlockSpan span = given;
-  if (slides())
-    std::tie(span, valid) = leavingWindow(b, given, valid);
+  if (!slides())
+    return addKeys(b, given, valid, source);
+  if (slidesOverCalls()) {
+    Value isLast = b.isEqual(given.position, b.index(context.lastBlockOfRing(window())));
+    Value isAdded = b.compare(arith::CmpIPredicate::ne, valid, b.index(0));
+    Value calls = context.frame.sequence.before;
+    Value isDue = arith::AndIOp::create(b, isLast, isAdded);
+    addRing(b, b.select(isDue, firstOfRing(b), calls), calls);
+  }
+  auto [span, count] = leavingWindow(b, given, valid);
+  return addKeys(b, span, count, source);
+}
+
+void StateProgram::finishCall(TileBuilder &b) {
+  if (!slidesOverCalls())
+    return;
+  Value zero = b.index(0), one = b.index(1), length = b.index(context.block);
+  Value calls = context.frame.sequence.before, keys = context.frame.sequence.keys;
+  auto behindWindow = [&](Value end) -> Value {
+    return arith::MaxSIOp::create(b, b.subIndex(end, b.index(window())), zero);
+  };
+  Value last = arith::MaxSIOp::create(b, b.subIndex(keys, one), zero);
+  last = b.mulIndex(b.divIndex(last, length), length);
+  Value hasRing =
+      b.compare(arith::CmpIPredicate::sgt, last, b.index(context.lastBlockOfRing(window())));
+  Value ringEnd = b.minIndex(calls, behindWindow(b.addIndex(calls, keys)));
+  addRing(b, b.select(hasRing, calls, firstOfRing(b)), ringEnd);
+  Value begin = b.select(hasRing, b.subIndex(last, b.index(reach())), zero);
+  Sweep{begin, behindWindow(keys), context.block}.forBlocks(
+      b, [&](const BlockSpan &span) { addKeys(b, span, span.valid, KeySource::Call); });
+}
+
+Value StateProgram::addKeys(TileBuilder &b, const BlockSpan &span, Value valid, KeySource source) {
   VectorProgram vectors = context.keyVectors(b, span.position, span.valid, source);
   StateColumns columns = columnsOf(vectors);
   KeyBlock block{span.position, span.valid, source};

@@ -67,12 +67,20 @@ public:
   /// the logarithm of the block's decay, [1 x 1], null without one.
   mlir::Value add(TileBuilder &builder, const BlockSpan &span, mlir::Value valid,
                   KeySource source = KeySource::Call);
+  /// Behind the last block of a call that others continue: takes in what the window of the call's
+  /// last position does not have. Nothing where the state does not slide.
+  void finishCall(TileBuilder &builder);
 
 private:
+  /// Whether the state slides, and rings keep the keys of the window from call to call.
+  bool slidesOverCalls() const { return slides() && context.frame.sequence.before; }
+  int64_t window() const { return int64_t(*op.getBlock()); }
+  mlir::Value addKeys(TileBuilder &builder, const BlockSpan &span, mlir::Value valid,
+                      KeySource source);
+  void addRing(TileBuilder &builder, mlir::Value begin, mlir::Value end);
+  mlir::Value firstOfRing(TileBuilder &builder) const;
   /// How many positions a window reaches behind a block.
-  int64_t reach() const {
-    return slides() ? context.reachOf(int64_t(*op.getBlock())).blocks * context.block : 0;
-  }
+  int64_t reach() const { return slides() ? context.reachOf(window()).blocks * context.block : 0; }
   std::pair<BlockSpan, mlir::Value> leavingWindow(TileBuilder &builder, const BlockSpan &span,
                                                   mlir::Value valid) const;
   void fill(TileBuilder &builder);

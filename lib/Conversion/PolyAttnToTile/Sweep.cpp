@@ -28,7 +28,21 @@ Sweep::Values Sweep::forPositions(TileBuilder &b, int64_t length, ValueRange car
   });
 }
 
+Sweep::Values Sweep::forAlignedBlocks(TileBuilder &b, ValueRange carried, CarryingBody body) const {
+  Value length = b.index(block), first = b.mulIndex(b.divIndex(begin, length), length);
+  // There may be no positions, even where blocks would begin before the end.
+  Value isEmpty = b.compare(arith::CmpIPredicate::sge, begin, end);
+  return b.loop(b.select(isEmpty, end, first), end, length, carried,
+                [&](Value aligned, ValueRange in) {
+                  Value position = arith::MaxSIOp::create(b, aligned, begin);
+                  Value behind = b.minIndex(b.addIndex(aligned, length), end);
+                  return body(BlockSpan{position, b.subIndex(behind, position), begin, end}, in);
+                });
+}
+
 Sweep::Values Sweep::forBlocks(TileBuilder &b, ValueRange carried, CarryingBody body) const {
+  if (isAligned)
+    return forAlignedBlocks(b, carried, body);
   Value length = b.index(block);
   return forPositions(b, block, carried, [&](Value position, ValueRange in) {
     Value valid = isWhole ? length : b.minIndex(b.subIndex(end, position), length);

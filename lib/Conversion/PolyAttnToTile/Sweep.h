@@ -34,6 +34,8 @@ struct Sweep {
   int64_t block;          // C
   Direction direction = Direction::Forwards;
   bool isWhole = false; // all blocks have C positions
+  /// Blocks end at multiples of C, so that the first one may be shorter, too. Forwards.
+  bool isAligned = false;
   /// `cached`, index: rows of the first local block that earlier calls left in the pool; null
   /// without a pool. `isFull`, i1 of a run: the local block is complete, so that its keys may enter
   /// the state.
@@ -56,6 +58,7 @@ private:
                      llvm::function_ref<void(const Sweep &)> body) const;
   Values forPositions(TileBuilder &builder, int64_t length, mlir::ValueRange carried,
                       TileBuilder::CarryingBody body) const;
+  Values forAlignedBlocks(TileBuilder &builder, mlir::ValueRange carried, CarryingBody body) const;
 };
 
 } // namespace polyattn

@@ -75,6 +75,22 @@ void TokenAttend::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &
   rows.value = vectors.rowMajor(op.getValue());
 }
 
+void TokenAttend::computeLeavingKey(TileBuilder &b, StepVectors &rows) const {
+  Value one = b.index(1), calls = context.frame.sequence.before;
+  Value window = b.index(int64_t(*op.getBlock()));
+  Value leaving = b.subIndex(calls, b.minIndex(calls, window));
+  VectorProgram keys = context.frame.keyVectors(b, context.ringRows(b, leaving, one), 1);
+  computeKeys(b, rows, keys);
+  Value isThere = b.select(b.compare(arith::CmpIPredicate::sge, calls, window), one, b.index(0));
+  Value count = tile::IotaOp::create(b, b.tileType(1, 1), isThere);
+  // What the ring has of no position may be no number.
+  for (Value *row : {&rows.key, &rows.value})
+    *row = b.map({*row, count}, [](ElementBuilder &e, ValueRange in) {
+      Value zero = e.constant(0);
+      return e.select(e.less(zero, in[1]), in[0], zero);
+    });
+}
+
 void TokenAttend::loadQueries(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
   rows.query = loadRow(b, stored.query, {context.frame.sequence.batch, context.frame.heads.query()},
                        program.features());
@@ -142,6 +158,17 @@ Accumulators TokenAttend::stepBefore(TileBuilder &b, const StepVectors &rows,
   if (blockDecay)
     program.decayState(b, sums, span, blockDecay);
   program.getPairs().addNear(b, queries, keys, values, /*diagonal=*/Value(), span, blockDecay,
+                             sums);
+  return sums;
+}
+
+Accumulators TokenAttend::stepWindow(TileBuilder &b, const StepVectors &rows,
+                                     const FinalState &place, VectorProgram &queries,
+                                     const BlockSpan &span) {
+  VectorProgram keys = context.keyVectors(b, span.position, span.valid);
+  Value values = keys.rowMajor(op.getValue());
+  Accumulators sums = stepState(b, rows, place, /*before=*/false);
+  program.getPairs().addNear(b, queries, keys, values, /*diagonal=*/Value(), span, BlockDecay(),
                              sums);
   return sums;
 }

@@ -31,6 +31,9 @@ public:
   /// Computes or loads rows for the batch: of the query head at hand, or of keys and their values.
   void computeQueries(TileBuilder &builder, StepVectors &rows, VectorProgram &vectors) const;
   void computeKeys(TileBuilder &builder, StepVectors &rows, VectorProgram &vectors) const;
+  /// Where a window slides in front of the state: the key that leaves it with this token, and its
+  /// value; zeros where the window reaches over the sequence's first position.
+  void computeLeavingKey(TileBuilder &builder, StepVectors &rows) const;
   void loadQueries(TileBuilder &builder, StepVectors &rows, const StepVectors &stored) const;
   void loadKeys(TileBuilder &builder, StepVectors &rows, const StepVectors &stored) const;
   /// What the query head has of the state where it lives, [1 x dv], once that has the key of these
@@ -39,6 +42,9 @@ public:
   /// Like `step`, but reads the state before this token's update, and adds the token's own pair and
   /// those with its local block by scores.
   Accumulators stepBefore(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
+                          VectorProgram &queries, const BlockSpan &span);
+  /// Like `step`, and adds the pairs of the window that slides in front of the state.
+  Accumulators stepWindow(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
                           VectorProgram &queries, const BlockSpan &span);
 
 private:

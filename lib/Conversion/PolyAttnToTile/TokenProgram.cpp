@@ -56,8 +56,18 @@ void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows
   BlockRows only = context.rows(b, b.index(0), b.index(1));
   VectorProgram keys = context.frame.keyVectors(b, only, 1);
   for (auto [i, program] : llvm::enumerate(programs))
-    features == TokenFeatures::Loaded ? TokenAttend(program).loadKeys(b, rows[i], stepVectors(i))
-                                      : TokenAttend(program).computeKeys(b, rows[i], keys);
+    if (program.getOp().getSliding())
+      TokenAttend(program).computeLeavingKey(b, rows[i]);
+    else if (features == TokenFeatures::Loaded)
+      TokenAttend(program).loadKeys(b, rows[i], stepVectors(i));
+    else
+      TokenAttend(program).computeKeys(b, rows[i], keys);
+}
+
+/// Whether queries read states before the token changes them. A window that slides hands on its
+/// last key first.
+bool TokenProgram::readsBefore() const {
+  return info.scoresNearPairs() && !AttendOp(info.attends[0]).getSliding();
 }
 
 /// The results of these heads.
@@ -74,7 +84,7 @@ void TokenProgram::stepOtherHeads(TileBuilder &b, TokenFeatures features) {
 /// read a state do so as it is wanted, after its update or before it.
 void TokenProgram::stepToken(TileBuilder &b, TokenFeatures features) {
   SmallVector<StepVectors> rows(programs.size());
-  bool isReadBefore = info.scoresNearPairs();
+  bool isReadBefore = readsBefore();
   if (isReadBefore)
     stepOtherHeads(b, features);
   if (!context.frame.sequence.cached)
@@ -92,14 +102,18 @@ void TokenProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
   Value zero = b.index(0), one = b.index(1);
   BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.sequence.cached};
   VectorProgram queries = context.queryVectors(b, span);
-  bool isReadBefore = info.scoresNearPairs();
+  bool isReadBefore = readsBefore();
   SmallVector<Accumulators> sums;
   for (auto [i, program] : llvm::enumerate(programs)) {
-    features == TokenFeatures::Loaded ? TokenAttend(program).loadQueries(b, rows[i], stepVectors(i))
-                                      : TokenAttend(program).computeQueries(b, rows[i], queries);
+    TokenAttend attend(program);
+    features == TokenFeatures::Loaded ? attend.loadQueries(b, rows[i], stepVectors(i))
+                                      : attend.computeQueries(b, rows[i], queries);
     FinalState place = placeOf(info.attends[i]);
-    sums.push_back(isReadBefore ? TokenAttend(program).stepBefore(b, rows[i], place, queries, span)
-                                : TokenAttend(program).step(b, rows[i], place));
+    if (program.getOp().getSliding())
+      sums.push_back(attend.stepWindow(b, rows[i], place, queries, span));
+    else
+      sums.push_back(isReadBefore ? attend.stepBefore(b, rows[i], place, queries, span)
+                                  : attend.step(b, rows[i], place));
   }
   storeResults(b, sums, queries, span);
 }
@@ -128,8 +142,7 @@ void TokenProgram::inUpdatingHead(TileBuilder &b, TileBuilder::Branch update, in
   const KernelFrame &frame = context.frame;
   auto updateAndKeep = [&] {
     update();
-    if (frame.sequence.cached)
-      storeCachedRows(b, info, context);
+    storeKeptRows(b, info, context);
   };
   if (info.hasStatePerQuery())
     updateAndKeep();

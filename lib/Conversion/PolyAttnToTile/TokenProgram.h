@@ -38,6 +38,7 @@ private:
                 TokenFeatures features);
   void computeKeys(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
                    TokenFeatures features);
+  bool readsBefore() const;
   void stepOtherHeads(TileBuilder &builder, TokenFeatures features);
   void takeInFullBlock(TileBuilder &builder);
 };
