@@ -18,9 +18,10 @@ void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
     return;
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
+  // Tables that repeat their last number have states then, which continue, and gradients in time
+  // that is linear in the length.
+  passes.addPass(createLocalizeTables());
   if (options.direction == CallDirection::Decode) {
-    // Tables that repeat their last number have states then, which continue.
-    passes.addPass(createLocalizeTables());
     passes.addPass(createDeriveDecode());
     return;
   }
