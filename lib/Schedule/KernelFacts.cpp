@@ -204,8 +204,13 @@ static bool knowsNoPosition(Value vector) {
   });
 }
 
-bool KernelFacts::scoresNearPairs() const {
+/// Whether the rows of an attend come from a window alone, without a state.
+static bool hasWindowAlone(AttendOp attend) { return attend.getWindow().has_value(); }
+
+bool KernelFacts::readsStatesFirst() const {
   return llvm::any_of(attends, [](AttendOp attend) {
+    if (hasWindowAlone(attend) || attend.getSliding())
+      return false;
     bool isListed = attend.getKey().getType().getWidth() <= kMaxMonomials;
     return attend.getLocalQuery() || !isListed || !planFeatures(attend.getKey()).isDirect();
   });
@@ -215,7 +220,7 @@ bool KernelFacts::scoresNearPairs() const {
 /// that several programs would update them where they live.
 static bool hasStatesOfBothHeads(const KernelFacts &facts) {
   return facts.hasStatePerQuery() && llvm::any_of(facts.attends, [](AttendOp attend) {
-           return attend.getGateHeads() != GateHeads::Q;
+           return attend.getGateHeads() != GateHeads::Q && !hasWindowAlone(attend);
          });
 }
 
@@ -236,10 +241,17 @@ bool KernelFacts::canStep(bool sameHeads) const {
   };
   if (!sameHeads && hasStatesOfBothHeads(*this))
     return false;
-  bool hasPools = !entry.getBody().getOps<KeepOp>().empty(); // which are those of all attends
+  // Pools are those of all attends: of their local blocks, or rings.
+  auto pools = llvm::to_vector(entry.getBody().getOps<KeepOp>());
+  bool hasRings = !pools.empty() && pools[0].isRing(), hasBlocks = !pools.empty() && !hasRings;
   return llvm::all_of(attends, [&](AttendOp attend) {
-    return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
-           attend.getFinalState() && isTensorOfRows(attend.getGivenState().state) &&
+    if (attend.getMask() != Mask::Causal)
+      return false;
+    if (hasWindowAlone(attend))
+      return hasRings;
+    bool hasOwnBlock = attend.getLocalQuery() && !attend.getSliding();
+    return hasOwnBlock == hasBlocks && attend.getFinalState() &&
+           isTensorOfRows(attend.getGivenState().state) &&
            llvm::all_of(attend.getFinalStates(), isPlaced);
   });
 }
@@ -262,15 +274,20 @@ static bool readsWeights(const KernelFacts &facts) {
     });
   };
   return llvm::any_of(facts.attends, [&](AttendOp attend) {
-    return llvm::any_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
+    return !hasWindowAlone(attend) &&
+           llvm::any_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
                         reads);
   });
 }
 
 bool KernelFacts::sharesVectors() const {
-  return readsWeights(*this) && !scoresNearPairs() && llvm::all_of(attends, [](AttendOp attend) {
-           return llvm::all_of(
-               ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
-               knowsNoPosition);
-         });
+  auto knowNoPosition = [](AttendOp attend) {
+    return hasWindowAlone(attend) ||
+           llvm::all_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
+                        knowsNoPosition);
+  };
+  // Keys that leave a window are those of other tokens.
+  bool slides = llvm::any_of(attends, [](AttendOp attend) { return attend.getSliding(); });
+  return readsWeights(*this) && !readsStatesFirst() && !slides &&
+         llvm::all_of(attends, knowNoPosition);
 }

@@ -65,8 +65,9 @@ struct KernelFacts : AttendKind {
   bool canStep(bool sameHeads) const;
   /// Whether some more tokens can, as one block of `few`.
   bool canStepFew(int64_t few) const;
-  /// Whether the pair of a token with itself, and those with a local block, come from scores.
-  bool scoresNearPairs() const;
+  /// Whether the queries of a token read states before its key comes in: its pair with itself, and
+  /// those with its local block, come from scores. Otherwise they read them afterwards.
+  bool readsStatesFirst() const;
   /// Whether features are products with weights, which a kernel before the steps can compute for
   /// many batches.
   bool sharesVectors() const;

@@ -42,6 +42,8 @@ public:
   /// The accumulators of one block of queries, or of the part at hand.
   Accumulators block(TileBuilder &builder, VectorProgram &queries, BlockVectors &vectors,
                      const BlockSpan &span);
+  /// Sums of no pairs.
+  Accumulators zeroAccumulators(TileBuilder &builder) const;
   bool normalized() const { return op.getNormalizer().hasDenominator(); }
   /// The state that the attend reads as it is; null where it reads none, or views of some.
   StateProgram *getState() const;
@@ -82,7 +84,6 @@ private:
   bool partsTakeTurns() const {
     return context.isOrdered() && !context.share->isAll() && (contracted || !featuresOnDiagonal());
   }
-  Accumulators zeroAccumulators(TileBuilder &builder) const;
   mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);
   void planQueries();
   /// Rows of queries as they lie in memory are the left operand: nothing to transpose.

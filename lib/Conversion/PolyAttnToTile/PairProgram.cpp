@@ -377,9 +377,8 @@ void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpa
     ring.crossesWindow = true;
   } else {
     ring.local = true;
-    // The state of a step has the key that leaves its window.
-    ring.from = positionBefore(b, calls, b.index(int64_t(*op.getBlock()) - span.isOnly));
-    ring.crossesWindow = !span.isOnly;
+    ring.from = positionBefore(b, calls, b.index(int64_t(*op.getBlock()) - span.hasLeavingKey));
+    ring.crossesWindow = !span.hasLeavingKey;
     if (!span.isOnly) {
       Value last = b.index(context.lastBlockOfRing(int64_t(*op.getBlock())));
       Value isSeen = b.compare(arith::CmpIPredicate::sle, span.position, last);

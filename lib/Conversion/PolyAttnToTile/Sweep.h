@@ -27,6 +27,8 @@ struct BlockSpan {
   bool isOnly = false;     // there is no other
   mlir::Value cached = {}; // rows of the run that earlier calls left in pools; null without pools
   bool onlyReads = false;  // its keys come into no state
+  /// States that slide have the key that leaves the window with the block's one row.
+  bool hasLeavingKey = false;
 };
 
 struct Sweep {

@@ -162,13 +162,26 @@ Accumulators TokenAttend::stepBefore(TileBuilder &b, const StepVectors &rows,
   return sums;
 }
 
+/// Adds the token's pair with itself, and those with a ring.
+void TokenAttend::addNear(TileBuilder &b, VectorProgram &queries, const BlockSpan &span,
+                          Accumulators &sums) {
+  VectorProgram keys = context.keyVectors(b, span.position, span.valid);
+  Value values = keys.rowMajor(op.getValue());
+  program.getPairs().addNear(b, queries, keys, values, /*diagonal=*/Value(), span, BlockDecay(),
+                             sums);
+}
+
 Accumulators TokenAttend::stepWindow(TileBuilder &b, const StepVectors &rows,
                                      const FinalState &place, VectorProgram &queries,
                                      const BlockSpan &span) {
-  VectorProgram keys = context.keyVectors(b, span.position, span.valid);
-  Value values = keys.rowMajor(op.getValue());
-  Accumulators sums = stepState(b, rows, place, /*before=*/false);
-  program.getPairs().addNear(b, queries, keys, values, /*diagonal=*/Value(), span, BlockDecay(),
-                             sums);
+  Accumulators sums = stepState(b, rows, place, /*before=*/!span.hasLeavingKey);
+  addNear(b, queries, span, sums);
+  return sums;
+}
+
+Accumulators TokenAttend::scoreWindow(TileBuilder &b, VectorProgram &queries,
+                                      const BlockSpan &span) {
+  Accumulators sums = program.zeroAccumulators(b);
+  addNear(b, queries, span, sums);
   return sums;
 }

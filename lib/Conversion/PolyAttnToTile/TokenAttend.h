@@ -43,11 +43,16 @@ public:
   /// those with its local block by scores.
   Accumulators stepBefore(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
                           VectorProgram &queries, const BlockSpan &span);
-  /// Like `step`, and adds the pairs of the window that slides in front of the state.
+  /// Reads the state where a window slides in front of it, before or after the key comes in that
+  /// leaves the window (`BlockSpan::hasLeavingKey`), and adds the window's pairs.
   Accumulators stepWindow(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
                           VectorProgram &queries, const BlockSpan &span);
+  /// What the query head has of a window without a state.
+  Accumulators scoreWindow(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span);
 
 private:
+  void addNear(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span,
+               Accumulators &sums);
   void storeFeatures(TileBuilder &builder, FeatureBlocks blocks, mlir::Value tensor,
                      mlir::Value head, VectorProgram &vectors);
   mlir::Value featureRow(TileBuilder &builder, FeatureBlocks blocks, VectorProgram &vectors) const;

@@ -21,6 +21,9 @@
 // its terms in the same order, and a vector has other rows or other features of one row in its
 // lanes. Rows of batches have no position in common, and products would be as wide as the state.
 //
+// An attend with a window has no state: the step goes over its ring. A window that slides in front
+// of a state hands on one key with each token, which comes out of the ring.
+//
 // Some more tokens are one short block, in `@name__few`: a copy of the state is updated by the
 // block, and stored where the state lives once all query heads that share it have read it. So
 // there is no workspace, which would be as large as all states. It is a kernel of its own since a
@@ -41,6 +44,8 @@ SmallVector<TokenKernels::StepTensor> TokenKernels::stepTensors() const {
     return tensors;
   for (auto [i, op] : llvm::enumerate(info.attends)) {
     AttendOp attend = op;
+    if (!attend.getState())
+      continue;
     std::string number = info.attends.size() > 1 ? std::to_string(i) : "";
     auto add = [&](StringRef name, int64_t width, bool ofQueries) {
       constexpr int64_t any = ShapedType::kDynamic;

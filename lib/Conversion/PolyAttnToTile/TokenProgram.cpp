@@ -15,7 +15,9 @@ using namespace polyattn;
 static constexpr int64_t kRowsOfZeros = 16;
 
 StepVectors TokenProgram::stepVectors(unsigned attend) const {
-  unsigned next = 3 * attend;
+  unsigned next = 0; // attends without a state have none
+  for (AttendOp other : ArrayRef(info.attends).take_front(attend))
+    next += other.getState() ? 3 : 0;
   const KernelFrame &frame = context.frame;
   return {frame.workspace(next), frame.workspace(next + 1), frame.workspace(next + 2)};
 }
@@ -43,11 +45,13 @@ void TokenProgram::buildVectors(TileBuilder &b) {
   rows.ofBatches = true;
   VectorProgram queries = frame.queryVectors(b, rows, StepsAttr::kBatchesPerProgram);
   for (auto [i, program] : llvm::enumerate(programs))
-    TokenAttend(program).storeQueries(b, stepVectors(i), queries);
+    if (program.getState())
+      TokenAttend(program).storeQueries(b, stepVectors(i), queries);
   b.branch(frame.heads.isFirstOfGroup(b), [&] {
     VectorProgram keys = frame.keyVectors(b, rows, StepsAttr::kBatchesPerProgram);
     for (auto [i, program] : llvm::enumerate(programs))
-      TokenAttend(program).storeKeys(b, stepVectors(i), keys);
+      if (program.getState())
+        TokenAttend(program).storeKeys(b, stepVectors(i), keys);
   });
 }
 
@@ -56,7 +60,9 @@ void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows
   BlockRows only = context.rows(b, b.index(0), b.index(1));
   VectorProgram keys = context.frame.keyVectors(b, only, 1);
   for (auto [i, program] : llvm::enumerate(programs))
-    if (program.getOp().getSliding())
+    if (!program.getState())
+      continue;
+    else if (program.getOp().getSliding())
       TokenAttend(program).computeLeavingKey(b, rows[i]);
     else if (features == TokenFeatures::Loaded)
       TokenAttend(program).loadKeys(b, rows[i], stepVectors(i));
@@ -64,15 +70,9 @@ void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows
       TokenAttend(program).computeKeys(b, rows[i], keys);
 }
 
-/// Whether queries read states before the token changes them. A window that slides hands on its
-/// last key first.
-bool TokenProgram::readsBefore() const {
-  return info.scoresNearPairs() && !AttendOp(info.attends[0]).getSliding();
-}
-
 /// The results of these heads.
 void TokenProgram::stepOtherHeads(TileBuilder &b, TokenFeatures features) {
-  if (info.tensors.sameHeads || info.hasStatePerQuery())
+  if (info.tensors.sameHeads || stepsEachHead())
     return;
   context.frame.heads.forOthers(b, [&] {
     SmallVector<StepVectors> others(programs.size());
@@ -84,7 +84,7 @@ void TokenProgram::stepOtherHeads(TileBuilder &b, TokenFeatures features) {
 /// read a state do so as it is wanted, after its update or before it.
 void TokenProgram::stepToken(TileBuilder &b, TokenFeatures features) {
   SmallVector<StepVectors> rows(programs.size());
-  bool isReadBefore = readsBefore();
+  bool isReadBefore = info.readsStatesFirst();
   if (isReadBefore)
     stepOtherHeads(b, features);
   if (!context.frame.sequence.cached)
@@ -101,11 +101,16 @@ void TokenProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
                             TokenFeatures features) {
   Value zero = b.index(0), one = b.index(1);
   BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.sequence.cached};
+  bool isReadBefore = info.readsStatesFirst();
+  span.hasLeavingKey = !isReadBefore;
   VectorProgram queries = context.queryVectors(b, span);
-  bool isReadBefore = readsBefore();
   SmallVector<Accumulators> sums;
   for (auto [i, program] : llvm::enumerate(programs)) {
     TokenAttend attend(program);
+    if (!program.getState()) {
+      sums.push_back(attend.scoreWindow(b, queries, span));
+      continue;
+    }
     features == TokenFeatures::Loaded ? attend.loadQueries(b, rows[i], stepVectors(i))
                                       : attend.computeQueries(b, rows[i], queries);
     FinalState place = placeOf(info.attends[i]);
@@ -136,20 +141,31 @@ void TokenProgram::takeInFullBlock(TileBuilder &b) {
   });
 }
 
-/// Emits `update` in the program of the first query head that shares the states, then keeps the
-/// rows of its local block. All programs store zeros for positions that do not count.
-void TokenProgram::inUpdatingHead(TileBuilder &b, TileBuilder::Branch update, int64_t rowsOfZeros) {
+/// Emits `update`, then keeps the rows of local blocks or of rings: in each query head's program,
+/// or in that of the first one of those that share the states. All programs store zeros for
+/// positions that do not count.
+void TokenProgram::updateAndKeep(TileBuilder &b, TileBuilder::Branch update, bool inEachHead,
+                                 int64_t rowsOfZeros) {
   const KernelFrame &frame = context.frame;
-  auto updateAndKeep = [&] {
+  auto keep = [&] { storeKeptRows(b, info, context); };
+  auto both = [&] {
     update();
-    storeKeptRows(b, info, context);
+    keep();
   };
-  if (info.hasStatePerQuery())
-    updateAndKeep();
-  else
-    b.branch(frame.heads.isFirstOfGroup(b), updateAndKeep);
+  if (!inEachHead) {
+    b.branch(frame.heads.isFirstOfGroup(b), both);
+  } else if (info.hasStatePerQuery()) {
+    both(); // rows of query heads, and those of key heads in the first one's program
+  } else {
+    update();
+    b.branch(frame.heads.isFirstOfGroup(b), keep);
+  }
   storeZeros(b, info, context, rowsOfZeros);
 }
+
+/// Whether the query heads of a group go on by themselves: nothing but a ring changes where there
+/// is no state, and no head reads the row that the token takes there.
+bool TokenProgram::stepsEachHead() const { return info.hasStatePerQuery() || info.states.empty(); }
 
 void TokenProgram::buildStep(TileBuilder &b) {
   const ProgramSequence &sequence = context.frame.sequence;
@@ -170,11 +186,12 @@ void TokenProgram::buildStep(TileBuilder &b) {
     if (sequence.isContinued)
       b.branch(arith::XOrIOp::create(b, sequence.hasState(b), sequence.isContinued), [&] {
         for (AttendOp attend : info.attends)
-          stateOf(attend).tensors().clear(b, placeOf(attend));
+          if (attend.getFinalState())
+            stateOf(attend).tensors().clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(sequence.queries, b.index(1)), stepOnly);
   };
-  inUpdatingHead(b, update, /*rowsOfZeros=*/kRowsOfZeros);
+  updateAndKeep(b, update, stepsEachHead(), /*rowsOfZeros=*/kRowsOfZeros);
 }
 
 void TokenProgram::buildFew(TileBuilder &b) {
@@ -184,8 +201,9 @@ void TokenProgram::buildFew(TileBuilder &b) {
     sweepBlocks(b);
     ifStatesChange(b, context, [&] {
       for (AttendOp attend : info.attends)
-        stateOf(attend).tensors().store(b, placeOf(attend));
+        if (attend.getFinalState())
+          stateOf(attend).tensors().store(b, placeOf(attend));
     });
   };
-  inUpdatingHead(b, update, /*rowsOfZeros=*/context.block);
+  updateAndKeep(b, update, info.hasStatePerQuery(), /*rowsOfZeros=*/context.block);
 }

@@ -29,7 +29,9 @@ public:
 private:
   /// Where a step has the features of its token from.
   enum class TokenFeatures { Computed, Loaded };
-  void inUpdatingHead(TileBuilder &builder, TileBuilder::Branch update, int64_t rowsOfZeros);
+  void updateAndKeep(TileBuilder &builder, TileBuilder::Branch update, bool inEachHead,
+                     int64_t rowsOfZeros);
+  bool stepsEachHead() const;
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;
   mlir::Value batchesFrom(TileBuilder &builder, mlir::Value first) const;
@@ -38,7 +40,6 @@ private:
                 TokenFeatures features);
   void computeKeys(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
                    TokenFeatures features);
-  bool readsBefore() const;
   void stepOtherHeads(TileBuilder &builder, TokenFeatures features);
   void takeInFullBlock(TileBuilder &builder);
 };

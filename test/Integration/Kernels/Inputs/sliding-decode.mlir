@@ -47,3 +47,11 @@ polyattn.attention @table<d = 16, dv = 24, distances = 40>(q, k: seq[d], v: seq[
   c = relative(b, beyond = last, log = true)
   return attend(tensor(c, elu_plus_one(q)), tensor(c, elu_plus_one(k)), v) causal normalize sum(1e-6)
 }
+
+// Powers, whose pair with itself comes from its score, and a window, in one kernel with it.
+polyattn.attention @beside_powers<d = 16, dv = 24>(q, k: seq[d], v: seq[dv]) {
+  o = attend(sym(q, 2), sym(k, 2), v) causal normalize bias(1)
+  p = attend(elu_plus_one(q), elu_plus_one(k), v) causal normalize sum(1e-6) local(exp_score(q), exp_score(k)) block 18 sliding
+  r = attend(q, k, v) causal normalize softmax window 7 score_scale 0.25
+  return o + p + r
+}

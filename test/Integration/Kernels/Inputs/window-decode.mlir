@@ -69,3 +69,17 @@ polyattn.attention @ended_windows<d = 16, dv = 24>(
   p = attend(concat(q, r), concat(k, r), v) causal normalize softmax window 45
   return o + p
 }
+
+// States of query heads beside a window of key heads.
+polyattn.attention @query_gates<d = 16, dv = 24>(q, k: seq[d], v: seq[dv], g: decay) {
+  o = attend(q, k, v) causal normalize none decay g gate_heads q
+  p = attend(q, k, v) causal normalize softmax window 20 score_scale 0.25
+  return o + p
+}
+
+// Features with weights, which a kernel before the step computes for many batches, beside a window.
+polyattn.attention @weighted<d = 16, dv = 24, m = 32>(q, k: seq[d], v: seq[dv], w_q, w_k: head_weight[d, m]) {
+  o = attend(exp(project(q, w_q)), exp(project(k, w_k)), v) causal normalize sum(1e-6)
+  p = attend(project(q, w_q), project(k, w_k), v) causal normalize softmax window 20
+  return o + p
+}
