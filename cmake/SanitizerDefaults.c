@@ -11,11 +11,14 @@
 /// to code of ours that is. And malloc returns null where there is no memory, as it does without
 /// sanitizers: that is an error that users get, and that tests ask for. Stacks for signals are
 /// those of LLVM's handlers, which a thread that ends must not give back as the sanitizer's own.
-/// Stacks are not copied to find uses after a return: an emulated kernel took 11 GB that way.
+/// Stacks are not copied to find uses after a return: an emulated kernel took 11 GB that way. Less
+/// memory waits to be used again, and fewer callers of malloc are written down, than by default:
+/// programs of a second take a fifth less time.
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
   return "allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1:"
-         "use_sigaltstack=0:detect_stack_use_after_return=0";
+         "use_sigaltstack=0:detect_stack_use_after_return=0:"
+         "quarantine_size_mb=8:thread_local_quarantine_size_kb=64:malloc_context_size=5";
 }
 
 /// A child after fork has no threads of its parent: all that their stacks point to looks leaked.
