@@ -57,10 +57,14 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
 }
 
 LogicalResult StepsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tokens,
-                                int64_t few, int64_t batches) {
-  if (tokens < 0 || few < 0 || few > kMostTokens || (tokens > 1 && tokens != few))
-    return emitError() << "tokens are 0, 1 or as many as `few`, which has 0 to " << kMostTokens
-                       << " positions, got " << tokens << " and " << few;
+                                int64_t oneByOne, int64_t few, int64_t batches) {
+  if (tokens < 0 || few < 0 || few > kMostTokens || (tokens && tokens != oneByOne && tokens != few))
+    return emitError() << "tokens are 0, or as many as `one_by_one` or `few`, which has 0 to "
+                       << kMostTokens << " positions, got " << tokens << ", " << oneByOne << " and "
+                       << few;
+  if (oneByOne < 1 || oneByOne > std::max<int64_t>(tokens, 1))
+    return emitError() << "one_by_one is 1 to as many as `tokens`, got " << oneByOne << " and "
+                       << tokens;
   if (batches < 0 || batches > kBatchesPerProgram || (batches && !tokens))
     return emitError() << "batches are 0 to " << kBatchesPerProgram
                        << ", and 0 without tokens, got " << batches;

@@ -61,18 +61,21 @@ def PolyAttn_StepsAttr : AttrDef<PolyAttn_Dialect, "Steps"> {
   let description = [{
     Chosen by `--polyattn-step-kernels`, for an attention whose final states live in arguments.
 
-    - `tokens`: batches of at most so many tokens update their states in place. Batches of one token
-      do it in `@name__step`, batches of more in `@name__few`. If it is 0 there is no such kernel,
-      and `@name__write_back` stores all final states.
-    - `few`: the block length of calls of few tokens, where `tokens` is at least 2 or 0. 0 without.
+    - `tokens`: batches of at most so many tokens update their states in place. If it is 0 there is
+      no such kernel, and `@name__write_back` stores all final states.
+    - `one_by_one`: batches of at most so many tokens take one step after another, in `@name__step`.
+      Batches of more, up to `tokens`, are one block in `@name__few`.
+    - `few`: the length of that block; 0 without. If there is no `@name__few`, calls of at most so
+      many tokens still have blocks of this length.
     - `batches`: `@name__vectors` computes the features of one token for many batches together,
       unless there are fewer batches than this. No such kernel if it is 0.
 
-    Example: `#polyattn.steps<tokens = 16, few = 16, batches = 12>`
+    Example: `#polyattn.steps<tokens = 16, one_by_one = 8, few = 16, batches = 12>`
   }];
   let parameters = (ins
-    DefaultValuedParameter<"int64_t", "0">:$tokens, DefaultValuedParameter<"int64_t", "0">:$few,
-    DefaultValuedParameter<"int64_t", "0">:$batches);
+    DefaultValuedParameter<"int64_t", "0">:$tokens,
+    DefaultValuedParameter<"int64_t", "1">:$one_by_one,
+    DefaultValuedParameter<"int64_t", "0">:$few, DefaultValuedParameter<"int64_t", "0">:$batches);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

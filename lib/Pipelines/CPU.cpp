@@ -21,6 +21,9 @@ static constexpr int64_t kShortBlock = 64;
 /// One vector of the widest machines: shorter blocks of tokens that go on with a state take as
 /// long.
 static constexpr int64_t kFewTokens = 16;
+/// A block of few tokens computes 16 rows, and copies the state: it takes as long as about so many
+/// steps.
+static constexpr int64_t kOneByOne = 8;
 /// Features of so many tokens at once are less work than those of each alone: a vector has 16.
 static constexpr int64_t kFewestBatches = 12;
 
@@ -44,6 +47,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createCutKernels(cut));
   StepKernelsOptions steps;
   steps.fewTokens = kFewTokens;
+  steps.oneByOne = kOneByOne;
   steps.fewestBatches = kFewestBatches;
   passes.addPass(createStepKernels(steps));
   ConvertPolyAttnToTileOptions tileKernels;

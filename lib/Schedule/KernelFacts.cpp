@@ -207,6 +207,8 @@ static bool knowsNoPosition(Value vector) {
 /// Whether the rows of an attend come from a window alone, without a state.
 static bool hasWindowAlone(AttendOp attend) { return attend.getWindow().has_value(); }
 
+bool KernelFacts::hasWindows() const { return llvm::any_of(attends, hasWindowAlone); }
+
 bool KernelFacts::readsStatesFirst() const {
   return llvm::any_of(attends, [](AttendOp attend) {
     if (hasWindowAlone(attend) || attend.getSliding())
@@ -222,6 +224,11 @@ static bool hasStatesOfBothHeads(const KernelFacts &facts) {
   return facts.hasStatePerQuery() && llvm::any_of(facts.attends, [](AttendOp attend) {
            return attend.getGateHeads() != GateHeads::Q && !hasWindowAlone(attend);
          });
+}
+
+/// The pools of an entry; there are rings or local blocks.
+static SmallVector<KeepOp> poolsOf(const KernelFacts &facts) {
+  return llvm::to_vector(AttentionOp(facts.attention).getBody().getOps<KeepOp>());
 }
 
 bool KernelFacts::canStep(bool sameHeads) const {
@@ -242,7 +249,7 @@ bool KernelFacts::canStep(bool sameHeads) const {
   if (!sameHeads && hasStatesOfBothHeads(*this))
     return false;
   // Pools are those of all attends: of their local blocks, or rings.
-  auto pools = llvm::to_vector(entry.getBody().getOps<KeepOp>());
+  SmallVector<KeepOp> pools = poolsOf(*this);
   bool hasRings = !pools.empty() && pools[0].isRing(), hasBlocks = !pools.empty() && !hasRings;
   return llvm::all_of(attends, [&](AttendOp attend) {
     if (attend.getMask() != Mask::Causal)
@@ -258,11 +265,22 @@ bool KernelFacts::canStep(bool sameHeads) const {
 
 /// Programs of query heads with states of their own share rows in pools, and so do those of heads
 /// that share a sequence. One of them may write these rows only when the others have read them.
-bool KernelFacts::canStepFew(int64_t few) const {
-  bool sharesPools = llvm::any_of(attention.getBody().getOps<KeepOp>(), [&](KeepOp keep) {
-    return hasStatePerQuery() || hasSharedHeads(keep.getTensor().getType());
+static bool shareRows(const KernelFacts &facts) {
+  return llvm::any_of(poolsOf(facts), [&](KeepOp keep) {
+    return facts.hasStatePerQuery() || hasSharedHeads(keep.getTensor().getType());
   });
-  return few > 1 && few < block() && hasRows && !sharesPools;
+}
+
+/// A token reads what the one before it has left in a ring. Heads of a window alone have programs
+/// that know nothing of each other. Of a local block that is full, a call leaves no rows, and
+/// single tokens would leave some.
+bool KernelFacts::canStepOneByOne() const {
+  SmallVector<KeepOp> pools = poolsOf(*this);
+  return pools.empty() || (pools[0].isRing() && !shareRows(*this) && !states.empty());
+}
+
+bool KernelFacts::canStepFew(int64_t few) const {
+  return few > 1 && few < block() && hasRows && !shareRows(*this);
 }
 
 /// Whether what batches have of the weights is worth a kernel in which they share these.

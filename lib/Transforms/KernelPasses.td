@@ -85,16 +85,19 @@ def StepKernels : Pass<"polyattn-step-kernels", "::mlir::ModuleOp"> {
   let summary = "say how calls of few tokens continue from states in arguments";
   let description = [{
     Batches of one token that continue from states in arguments, as in a server, update the states
-    in place, in `@name__step`. With `few-tokens`, batches of some more tokens compute no rows
-    beyond their own: `@name__few` has them as one block, and stores the state in place. Where these
-    kernels are not possible, the kernel for all calls has two forms of its loops. The attribute
-    `steps` records the choice.
+    in place, in `@name__step`. Batches of up to `one-by-one` tokens take such steps one after
+    another, with the bits of as many calls. With `few-tokens`, batches of some more tokens compute
+    no rows beyond their own: `@name__few` has them as one block, and stores the state in place.
+    Where these kernels are not possible, the kernel for all calls has two forms of its loops. The
+    attribute `steps` records the choice.
 
     Numeric contract: exact.
   }];
   let options = [
     Option<"fewTokens", "few-tokens", "int64_t", "0",
            "Calls of at most so many tokens that continue from states in arguments have blocks of this length">,
+    Option<"oneByOne", "one-by-one", "int64_t", "1",
+           "Calls of at most so many tokens that continue from states in arguments take one step after another">,
     Option<"fewestBatches", "fewest-batches", "int64_t", "1",
            "The fewest batches of one token whose features, products with weights, are computed together before "
            "the steps, at most 16: steps of fewer compute their own">,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polyattn
-from polyattn import CallError, SpecError
+from polyattn import CallError, SpecError, library
 
 SPEC = """
 polyattn.attention @plain(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x6xf32>)
@@ -75,6 +75,44 @@ def test_an_out_that_is_the_argument_is_fine_and_no_other():
     # A view of the same memory is that memory.
     o, final = kernel(q, k, v, pool, *rest, out={"final": pool[:]})
     assert np.shares_memory(final, pool)
+
+
+@pytest.mark.parametrize(
+    "spec, most",
+    [
+        (library.linear(8, 6), 8),
+        (library.power(8, 6, p=2), 8),
+        (library.llops(8, 6, m=16, p=2), 8),
+        (library.retnet(8, 6), 8),
+        (library.shared_window(8, 6, m=4, block=5, sliding=True), 8),
+        (library.based_window(8, 6, r=4, window=5), 4),
+    ],
+    ids=["linear", "power", "llops", "retnet", "sliding", "window"],
+)
+@pytest.mark.parametrize("batches", [2, 20])
+def test_few_tokens_have_the_bits_of_one_after_another(spec, most, batches):
+    """As a program that checks drafted tokens wants: it goes on as if they had come one by one."""
+    decode = polyattn.compile(spec, direction="decode")
+    random = np.random.default_rng(5)
+    sizes = {"B": batches, "T": most, "H": 2, "Hkv": 2, "P": batches}
+    given, pools = {}, {}
+    for argument in decode.signature.arguments:
+        if argument.name in ("slots", "first_position", "lengths"):
+            continue
+        tensor = random.standard_normal([sizes.get(size, size) for size in argument.shape]).astype("f4")
+        (pools if argument.name.startswith(("state", "window_")) else given)[argument.name] = tensor
+    first = random.integers(0, 40, batches)
+
+    def call(begin, end, pools):
+        parts = {name: x[:, begin:end] if name in ("q", "k", "v") else x for name, x in given.items()}
+        numbers_of = {"slots": np.arange(batches, dtype="i4"), "first_position": first + begin,
+                      "lengths": np.full(batches, end - begin, "i4")}  # fmt: skip
+        return decode(**parts, **pools, **numbers_of)[0]
+
+    alone = {name: pool.copy() for name, pool in pools.items()}
+    rows = [call(i, i + 1, alone) for i in range(most)]
+    assert np.array_equal(call(0, most, pools), np.concatenate(rows, 1))
+    assert all(np.array_equal(pools[name], alone[name]) for name in pools)
 
 
 def test_hostile_numbers_are_refused_and_nothing_is_written():

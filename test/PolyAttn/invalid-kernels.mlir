@@ -247,8 +247,19 @@ polyattn.attention @three_in_cluster(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x
 
 polyattn.attention @other_tokens(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{tokens are 0, 1 or as many as `few`, which has 0 to 1024 positions, got 4 and 8}}
+  // expected-error@+1 {{tokens are 0, or as many as `one_by_one` or `few`, which has 0 to 1024 positions, got 4, 1 and 8}}
   %o = kernel @k steps <tokens = 4, few = 8> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @steps_of_no_token(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{one_by_one is 1 to as many as `tokens`, got 9 and 8}}
+  %o = kernel @k steps <tokens = 8, one_by_one = 9, few = 8> {
     kernel_yield %a : [4]
   }
   return %o : [4]

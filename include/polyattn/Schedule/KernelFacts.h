@@ -61,8 +61,12 @@ struct KernelFacts : AttendKind {
   bool canCutBlocks() const;
 
   //===--- Calls of few tokens: StepKernels.cpp chooses, the lowering checks ---------===//
+  /// Whether rows of some attends come from a window without a state.
+  bool hasWindows() const;
   /// Whether one token can update the states where they live. `sameHeads` is the entry's.
   bool canStep(bool sameHeads) const;
+  /// Whether some more tokens can, one after another in one program.
+  bool canStepOneByOne() const;
   /// Whether some more tokens can, as one block of `few`.
   bool canStepFew(int64_t few) const;
   /// Whether the queries of a token read states before its key comes in: its pair with itself, and

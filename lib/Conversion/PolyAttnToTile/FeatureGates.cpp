@@ -34,12 +34,12 @@ Value FeatureGates::sum(TileBuilder &b, const Sweep &sweep, Value first, int64_t
 
 Value FeatureGates::ofToken(TileBuilder &b) const {
   const KernelFrame &frame = context.frame;
-  return expOf(
-      b, tile::LoadOp::create(b, b.tileType(1, op.getKey().getType().getWidth()),
-                              frame.input(op.getDecay()),
-                              ValueRange{frame.sequence.batch, b.index(0), head(), b.index(0)},
-                              Value(), /*row_dim=*/-1, /*col_dim=*/3,
-                              /*transposed=*/false));
+  Value row = frame.sequence.rowOf(b, b.index(0));
+  return expOf(b, tile::LoadOp::create(b, b.tileType(1, op.getKey().getType().getWidth()),
+                                       frame.input(op.getDecay()),
+                                       ValueRange{frame.sequence.batch, row, head(), b.index(0)},
+                                       Value(), /*row_dim=*/-1, /*col_dim=*/3,
+                                       /*transposed=*/false));
 }
 
 namespace {

@@ -50,7 +50,7 @@ Value Gates::ofToken(TileBuilder &b) const {
   Value tensor = context.frame.input(decay);
   SmallVector<Value> at = {head()};
   if (differByPosition())
-    at = {context.frame.sequence.batch, b.index(0), head()};
+    at = {context.frame.sequence.batch, context.frame.sequence.rowOf(b, b.index(0)), head()};
   return expOf(b, tile::LoadOp::create(b, b.tileType(1, 1), tensor, at, Value(), -1, -1,
                                        /*transposed=*/false));
 }

@@ -13,7 +13,7 @@ using namespace polyattn;
 KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &tensors,
                          ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs)
     : kernel(createKernel(b, name, tensors, workspaces, tensors.gridOf(b, programs))),
-      weights(kernel), tensors(tensors) {
+      weights(kernel, tensors.inputs), tensors(tensors) {
   int64_t axis = 0;
   if (programs.perHead)
     segment = tile::ProgramIdOp::create(b, axis++);

@@ -291,7 +291,7 @@ KernelPrograms KernelInfo::blockPrograms(Builder &b) const {
 
 StepsAttr KernelInfo::steps() const {
   StepsAttr steps = kernel.getStepsAttr();
-  return steps ? steps : StepsAttr::get(kernel.getContext(), 0, 0, 0);
+  return steps ? steps : StepsAttr::get(kernel.getContext(), 0, 1, 0, 0);
 }
 
 /// Whether the kernel can be cut, and continue from states, as its attributes say.
@@ -327,7 +327,10 @@ LogicalResult KernelInfo::checkCuts() const {
                                 : "`cut` asks for parts, but there is no gradient of a weight");
   if (steps().getTokens() && !canStep(tensors.sameHeads))
     return kernel.emitError("`steps` asks for tokens, but no step can update these states");
-  if (steps().getTokens() > 1 && !canStepFew(steps().getFew()))
+  if (steps().getOneByOne() > 1 && !canStepOneByOne())
+    return kernel.emitError("`steps` asks for tokens one by one, but programs of several heads "
+                            "would read what one of them leaves for the next token");
+  if (steps().getTokens() > steps().getOneByOne() && !canStepFew(steps().getFew()))
     return kernel.emitError("`steps` asks for several tokens, but no block of them can update "
                             "these states");
   if (steps().getFew() && (!attention.hasStatesInPlace() || steps().getFew() >= block()))

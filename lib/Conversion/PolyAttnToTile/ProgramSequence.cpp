@@ -77,6 +77,22 @@ Value ProgramSequence::countCached(TileBuilder &b, Value hasSlot) const {
   return b.select(hasSlot, arith::IndexCastOp::create(b, b.getIndexType(), rest), b.index(0));
 }
 
+ProgramSequence ProgramSequence::token(TileBuilder &b, Value t) const {
+  ProgramSequence one = *this;
+  one.firstRow = rowOf(b, t);
+  one.queries = one.keys = b.index(1);
+  one.isContinued = arith::ConstantIntOp::create(b, 1, 1); // the token before has left its state
+  if (before)
+    one.before = b.addIndex(before, t);
+  if (firstPosition) {
+    Value count = arith::IndexCastOp::create(b, b.getI64Type(), t);
+    one.firstPosition = arith::AddIOp::create(b, firstPosition, count);
+  }
+  if (cached)
+    one.cached = one.countCached(b, one.isContinued);
+  return one;
+}
+
 /// A sequence without a slot has no positions that count.
 void ProgramSequence::readSlotAndLength(TileBuilder &b) {
   auto loadIndex = [&](int64_t tensor) -> Value {

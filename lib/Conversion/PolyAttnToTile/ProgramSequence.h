@@ -41,6 +41,8 @@ public:
   /// Emits `body` for a sequence that has one.
   void ifHasState(TileBuilder &builder, TileBuilder::Branch body) const;
 
+  /// Token `t` of the call alone, as the call of one token that continues behind those before it.
+  ProgramSequence token(TileBuilder &builder, mlir::Value t) const;
   /// The same sequence with the query side and the key side exchanged.
   ProgramSequence mirrored() const {
     ProgramSequence other = *this;

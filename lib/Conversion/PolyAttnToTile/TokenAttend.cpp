@@ -76,19 +76,21 @@ void TokenAttend::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &
 }
 
 void TokenAttend::computeLeavingKey(TileBuilder &b, StepVectors &rows) const {
-  Value one = b.index(1), calls = context.frame.sequence.before;
+  Value zero = b.index(0), one = b.index(1), calls = context.frame.sequence.before;
   Value window = b.index(int64_t(*op.getBlock()));
-  Value leaving = b.subIndex(calls, b.minIndex(calls, window));
-  VectorProgram keys = context.frame.keyVectors(b, context.ringRows(b, leaving, one), 1);
-  computeKeys(b, rows, keys);
-  Value isThere = b.select(b.compare(arith::CmpIPredicate::sge, calls, window), one, b.index(0));
-  Value count = tile::IotaOp::create(b, b.tileType(1, 1), isThere);
-  // What the ring has of no position may be no number.
-  for (Value *row : {&rows.key, &rows.value})
-    *row = b.map({*row, count}, [](ElementBuilder &e, ValueRange in) {
-      Value zero = e.constant(0);
-      return e.select(e.less(zero, in[1]), in[0], zero);
-    });
+  // Without such a key nothing is read: what the ring has there may be no number, or be written
+  // now.
+  Value isThere = b.compare(arith::CmpIPredicate::sge, calls, window);
+  SmallVector<Value> none = {b.constant(1, program.features(), 0), b.constant(1, width, 0)};
+  auto found = b.loop(zero, b.select(isThere, one, zero), one, none, [&](Value, ValueRange) {
+    Value leaving = b.subIndex(calls, window);
+    VectorProgram keys = context.frame.keyVectors(b, context.ringRows(b, leaving, one), 1);
+    StepVectors own;
+    computeKeys(b, own, keys);
+    return TileBuilder::Values{own.key, own.value};
+  });
+  rows.key = found[0];
+  rows.value = found[1];
 }
 
 void TokenAttend::loadQueries(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {

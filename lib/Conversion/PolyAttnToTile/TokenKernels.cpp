@@ -24,7 +24,9 @@
 // An attend with a window has no state: the step goes over its ring. A window that slides in front
 // of a state hands on one key with each token, which comes out of the ring.
 //
-// Some more tokens are one short block, in `@name__few`: a copy of the state is updated by the
+// Some tokens are as many steps, one after another in one program (`one_by_one`): a call of them
+// has the bits of as many calls, and each token reads what the one before has left in the state and
+// in pools. Some more are one short block, in `@name__few`: a copy of the state is updated by the
 // block, and stored where the state lives once all query heads that share it have read it. So
 // there is no workspace, which would be as large as all states. It is a kernel of its own since a
 // step needs few registers and little shared memory, so that a multiprocessor has many of them.
@@ -72,32 +74,34 @@ KernelPrograms TokenKernels::vectorPrograms() const {
           info.steps().getBatches()};
 }
 
-/// The grid of `__few`; empty in calls of one token, which `__step` computes.
+/// The grid of `__few`; empty in calls that `__step` computes.
 KernelPrograms TokenKernels::fewPrograms() const {
   KernelPrograms programs = info.programs();
-  programs.perHead = ifLongerThan(lowering, 1, 1);
+  programs.perHead = ifLongerThan(lowering, info.steps().getOneByOne(), 1);
   return programs;
 }
 
 void TokenKernels::build() const {
-  if (info.steps().getTokens() > 1)
+  int64_t oneByOne = info.steps().getOneByOne();
+  if (info.steps().getTokens() > oneByOne)
     buildFew();
   OpenKernel kernel(lowering, lowering.named("__step"), workspaces(), info.programs());
   ProgramContext step = kernel.context();
   step.block = 1;
-  kernel.ifAtMost(1, [&] { TokenProgram(info, step).buildStep(lowering.b); });
+  kernel.ifAtMost(oneByOne, [&] { TokenProgram(info, step).buildStep(lowering.b); });
   if (info.steps().getBatches())
     buildVectors();
 }
 
-/// Runs for calls that may have batches of several tokens.
+/// Runs for calls that may have batches of more tokens than there are steps for.
 void TokenKernels::buildFew() const {
   OpenKernel kernel(lowering, lowering.named("__few"), {}, fewPrograms());
   ProgramContext few = kernel.context();
   few.block = info.steps().getFew();
   few.hasGroup = !info.tensors.sameHeads && !info.hasStatePerQuery();
   auto build = [&] { TokenProgram(info, few).buildFew(lowering.b); };
-  kernel.ifLonger(1, [&] { kernel.ifAtMost(info.steps().getTokens(), build); });
+  kernel.ifLonger(info.steps().getOneByOne(),
+                  [&] { kernel.ifAtMost(info.steps().getTokens(), build); });
 }
 
 /// Runs for calls that may have batches of one token.
@@ -123,7 +127,7 @@ void TokenKernels::buildVectors() const {
 /// The stages of batches of few tokens, which have none of the workspaces of longer ones.
 void TokenKernels::write(EntryBuilder &e) const {
   const KernelTensors &kernel = info.tensors;
-  if (info.steps().getTokens() > 1)
+  if (info.steps().getTokens() > info.steps().getOneByOne())
     e.stage(lowering.named("__few"), kernel.gridOf(lowering.b, fewPrograms()),
             tile::StageRole::Few);
   tile::ExtentAttr batch = kernel.batches(lowering.b.getContext(), kernel.queryTensor);

@@ -141,45 +141,61 @@ void TokenProgram::takeInFullBlock(TileBuilder &b) {
   });
 }
 
-/// Emits `update`, then keeps the rows of local blocks or of rings: in each query head's program,
-/// or in that of the first one of those that share the states. All programs store zeros for
-/// positions that do not count.
-void TokenProgram::updateAndKeep(TileBuilder &b, TileBuilder::Branch update, bool inEachHead,
-                                 int64_t rowsOfZeros) {
-  const KernelFrame &frame = context.frame;
-  auto keep = [&] { storeKeptRows(b, info, context); };
-  auto both = [&] {
+/// Emits `update` in each query head's program, or in that of the first one of those that share the
+/// states. All programs store zeros for positions that do not count.
+void TokenProgram::inUpdatingHeads(TileBuilder &b, TileBuilder::Branch update, bool isEachHead,
+                                   int64_t rowsOfZeros) {
+  if (isEachHead)
     update();
-    keep();
-  };
-  if (!inEachHead) {
-    b.branch(frame.heads.isFirstOfGroup(b), both);
-  } else if (info.hasStatePerQuery()) {
-    both(); // rows of query heads, and those of key heads in the first one's program
-  } else {
-    update();
-    b.branch(frame.heads.isFirstOfGroup(b), keep);
-  }
+  else
+    b.branch(context.frame.heads.isFirstOfGroup(b), update);
   storeZeros(b, info, context, rowsOfZeros);
+}
+
+/// Keeps the rows of local blocks or of rings, also in the program of a head that shares them.
+void TokenProgram::keepRows(TileBuilder &b) {
+  auto keep = [&] { storeKeptRows(b, info, context); };
+  if (stepsEachHead() && !info.hasStatePerQuery())
+    b.branch(context.frame.heads.isFirstOfGroup(b), keep);
+  else
+    keep(); // of query heads, and in the first one's program those of key heads
+}
+
+/// Emits `body` for each token of the call.
+void TokenProgram::forTokens(TileBuilder &b, TileBuilder::Branch body) {
+  ProgramSequence &sequence = context.frame.sequence, whole = sequence;
+  b.loop(b.index(0), whole.queries, b.index(1), [&](Value token) {
+    sequence = whole.token(b, token);
+    body();
+  });
+  sequence = whole;
 }
 
 /// Whether the query heads of a group go on by themselves: nothing but a ring changes where there
 /// is no state, and no head reads the row that the token takes there.
-bool TokenProgram::stepsEachHead() const { return info.hasStatePerQuery() || info.states.empty(); }
-
 void TokenProgram::buildStep(TileBuilder &b) {
   const ProgramSequence &sequence = context.frame.sequence;
-  auto compute = [&] { stepToken(b, TokenFeatures::Computed); };
-  auto stepOnly = [&] {
+  auto step = [&](TokenFeatures features) {
+    stepToken(b, features);
+    keepRows(b);
+  };
+  bool hasSeveral = info.steps().getOneByOne() > 1;
+  auto computeAll = [&] {
+    auto compute = [&] { step(TokenFeatures::Computed); };
+    hasSeveral ? forTokens(b, compute) : compute();
+  };
+  auto stepAll = [&] {
     int64_t fewest = info.steps().getBatches();
     if (!fewest)
-      return compute();
-    if (fewest == 1)
-      return stepToken(b, TokenFeatures::Loaded);
+      return computeAll();
+    if (fewest == 1 && !hasSeveral)
+      return step(TokenFeatures::Loaded);
     Value place = arith::RemUIOp::create(b, sequence.batch, b.index(StepsAttr::kBatchesPerProgram));
     Value batches = batchesFrom(b, b.subIndex(sequence.batch, place));
     Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(fewest));
-    b.branch(areShared, [&] { stepToken(b, TokenFeatures::Loaded); }, compute);
+    if (hasSeveral) // whose features were computed are those of first tokens
+      areShared = arith::AndIOp::create(b, areShared, b.isEqual(sequence.queries, b.index(1)));
+    b.branch(areShared, [&] { step(TokenFeatures::Loaded); }, computeAll);
   };
   auto update = [&] {
     // A new sequence's slot holds what is another's: zeros let nothing of it through.
@@ -189,9 +205,10 @@ void TokenProgram::buildStep(TileBuilder &b) {
           if (attend.getFinalState())
             stateOf(attend).tensors().clear(b, placeOf(attend));
       });
-    b.branch(b.isEqual(sequence.queries, b.index(1)), stepOnly);
+    Value hasTokens = b.compare(arith::CmpIPredicate::sge, sequence.queries, b.index(1));
+    b.branch(hasTokens, stepAll);
   };
-  updateAndKeep(b, update, stepsEachHead(), /*rowsOfZeros=*/kRowsOfZeros);
+  inUpdatingHeads(b, update, stepsEachHead(), /*rowsOfZeros=*/kRowsOfZeros);
 }
 
 void TokenProgram::buildFew(TileBuilder &b) {
@@ -204,6 +221,7 @@ void TokenProgram::buildFew(TileBuilder &b) {
         if (attend.getFinalState())
           stateOf(attend).tensors().store(b, placeOf(attend));
     });
+    storeKeptRows(b, info, context);
   };
-  updateAndKeep(b, update, info.hasStatePerQuery(), /*rowsOfZeros=*/context.block);
+  inUpdatingHeads(b, update, info.hasStatePerQuery(), /*rowsOfZeros=*/context.block);
 }

@@ -18,8 +18,8 @@ public:
   TokenProgram(const KernelInfo &info, const ProgramContext &context)
       : KernelProgram(info, ScheduleForm::State, context) {}
 
-  /// A call of at most one token: the program of the first query head that shares the states
-  /// updates them.
+  /// A call of at most one token, or of some tokens one by one: the program of the first query head
+  /// that shares the states updates them.
   void buildStep(TileBuilder &builder);
   /// A call of few tokens, whose states the same program updates.
   void buildFew(TileBuilder &builder);
@@ -29,9 +29,13 @@ public:
 private:
   /// Where a step has the features of its token from.
   enum class TokenFeatures { Computed, Loaded };
-  void updateAndKeep(TileBuilder &builder, TileBuilder::Branch update, bool inEachHead,
-                     int64_t rowsOfZeros);
-  bool stepsEachHead() const;
+  void inUpdatingHeads(TileBuilder &builder, TileBuilder::Branch update, bool isEachHead,
+                       int64_t rowsOfZeros);
+  void keepRows(TileBuilder &builder);
+  void forTokens(TileBuilder &builder, TileBuilder::Branch body);
+  /// Whether the query heads of a group go on by themselves: nothing but a ring changes where there
+  /// is no state, and no head reads the row that the token takes there.
+  bool stepsEachHead() const { return info.hasStatePerQuery() || info.states.empty(); }
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;
   mlir::Value batchesFrom(TileBuilder &builder, mlir::Value first) const;

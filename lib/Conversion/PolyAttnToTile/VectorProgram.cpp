@@ -53,7 +53,7 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
     head = b->divIndex(head, countSharing(*b, headTensor, tensor));
   if (rank == 4 && rowRange.cachedIn) {
     KeepOp keep = KeepOp::of(read.getTensor());
-    tensor = weights.tensorOf(keep.getPool());
+    tensor = weights.poolOf(keep);
     if (keep.isRing())
       row = arith::RemUIOp::create(*b, row, b->index(keep.getRows()));
     indices = {rowRange.cachedIn, head, row, zero};

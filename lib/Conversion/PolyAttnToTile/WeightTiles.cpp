@@ -7,12 +7,19 @@
 
 #include "WeightTiles.h"
 #include "dialects/PolyAttn/FeatureParts.h"
+#include "polyattn/Schedule/KernelFacts.h"
 
 using namespace mlir;
 using namespace polyattn;
 
 Value WeightTiles::tensorOf(Value argument) {
   return kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
+}
+
+Value WeightTiles::poolOf(KeepOp keep) {
+  auto returned = returnedBy(keep->getParentOfType<AttentionOp>());
+  return kernel.getTensor(inputs +
+                          std::distance(returned.begin(), llvm::find(returned, keep.getResult())));
 }
 
 bool WeightTiles::isPerHead(Value weight) {

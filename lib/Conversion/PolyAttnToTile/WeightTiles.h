@@ -16,11 +16,14 @@ namespace polyattn {
 /// there; what is shared by the heads depends on no index of the program.
 class WeightTiles {
 public:
-  explicit WeightTiles(tile::KernelOp kernel) : kernel(kernel) {}
+  /// The kernel's tensors are `inputs` arguments of the entry, and its results.
+  WeightTiles(tile::KernelOp kernel, int64_t inputs) : kernel(kernel), inputs(inputs) {}
   /// A matrix as it is, a vector as a column. `head` is the reading side's.
   mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
   mlir::Value tensorOf(ReadOp read) { return tensorOf(read.getTensor()); }
   mlir::Value tensorOf(mlir::Value argument);
+  /// The pool of rows that are kept, as the result in which tokens of the call leave theirs.
+  mlir::Value poolOf(KeepOp keep);
 
 private:
   bool isPerHead(mlir::Value weight);
@@ -28,6 +31,7 @@ private:
   mlir::Value multiply(TileBuilder &builder, WeightProductOp product, mlir::Value head);
 
   tile::KernelOp kernel;
+  int64_t inputs;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
 };
 

@@ -15,13 +15,13 @@
 // CHECK:               tile.load %q[%batch, {{.*}}transposed
 // CHECK:             arith.subi %[[OWN]]
 // CHECK:             scf.for {{.*}} iter_args(%{{.*}} = %[[CALL]])
-// CHECK:               tile.load %values[%[[SLOT:.*]], %head, %[[ROW:.*]], %{{.*}}] valid %[[VALID:.*]] {{{.*}}row_dim = 2
-// CHECK:               tile.load %keys[%[[SLOT]], %head, %[[ROW]], %{{.*}}] valid %[[VALID]] {{{.*}}transposed
+// CHECK:               tile.load %final_values[%[[SLOT:.*]], %head, %[[ROW:.*]], %{{.*}}] valid %[[VALID:.*]] {{{.*}}row_dim = 2
+// CHECK:               tile.load %final_keys[%[[SLOT]], %head, %[[ROW]], %{{.*}}] valid %[[VALID]] {{{.*}}transposed
 // CHECK:               tile.dot {{.*}} bound %[[VALID]]
 // CHECK:             tile.causal_mask
 // CHECK:           %[[TAKEN:.*]] = arith.select %[[FULL]], %[[OWN]], %c0
 // CHECK:           scf.for {{.*}} to %[[TAKEN]]
-// CHECK:             tile.load %keys
+// CHECK:             tile.load %final_keys
 // CHECK:             tile.accumulate
 // CHECK:           %[[END:.*]] = arith.select %[[FULL]]
 // CHECK:           scf.for {{.*}} to %[[END]]

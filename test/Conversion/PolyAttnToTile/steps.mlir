@@ -1,9 +1,10 @@
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels=few-tokens=8 --polyattn-to-tile | FileCheck %s --check-prefix=FEW
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels="few-tokens=8 one-by-one=4" --polyattn-to-tile | FileCheck %s --check-prefix=TOKENS
 // RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels=fewest-batches=12 --polyattn-to-tile | FileCheck %s --check-prefix=TWELVE
 // RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels=fewest-batches=17 --polyattn-to-tile 2>&1 | FileCheck %s --check-prefix=MANY
 
-// MANY: error: expected few-tokens from 0 to 1024 and fewest-batches from 1 to 16, got 0 and 17
+// MANY: error: expected few-tokens from 0 and one-by-one from 1 to 1024, and fewest-batches from 1 to 16, got 0, 1 and 17
 
 // Calls of one token of a power: query heads that share a state read it as it was, the first of them last, which
 // writes it. The own pair comes from its score.
@@ -58,6 +59,17 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
   return %o#0, %o#1 : [4], tensor<?x?x10x4xf32>
 }
 
+// With steps one by one the same is a loop over tokens, each at a row and a position of its own.
+// TOKENS-LABEL: tile.kernel @turned__step
+// TOKENS:         scf.for %[[TOKEN:[a-z0-9]+]] = %c0{{.*}} to %dim step %c1
+// TOKENS:           %[[ROW:.*]] = arith.addi %[[TOKEN]], %c0
+// TOKENS:           tile.load %q[%batch, %[[ROW]],
+// TOKENS:           %[[STEP:.*]] = tile.recur %{{[a-z0-9]+}} key
+// TOKENS:           tile.store %[[STEP]], %o[%batch,
+// TOKENS:       tile.entry @turned
+// TOKENS-NEXT:    tile.stage @turned__few role few programs [ceildiv(dim(0, 1) - 4, {{.*}}
+// TOKENS-NEXT:    tile.stage @turned__step
+
 // Of local blocks: one query reads the state, and the rows that are kept in the pools, some at a time. Only the token
 // that fills the block changes the state, with all of the block, and where it lives.
 // CHECK-LABEL: tile.kernel @local__step
@@ -67,8 +79,8 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
 // CHECK-NOT:     tile.buffer
 // CHECK:         %[[THROUGH:.*]] = tile.recur %{{[a-z0-9]+}}, %final[
 // CHECK:         scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[THROUGH]])
-// CHECK:           %[[VALUES:.*]] = tile.load %values[{{.*}} -> <16x4xf32>
-// CHECK:           %[[KEYS:.*]] = tile.load %keys[{{.*}}transposed{{.*}} -> <8x16xf32>
+// CHECK:           %[[VALUES:.*]] = tile.load %final_values[{{.*}} -> <16x4xf32>
+// CHECK:           %[[KEYS:.*]] = tile.load %final_keys[{{.*}}transposed{{.*}} -> <8x16xf32>
 // CHECK:           %[[SCORES:.*]] = tile.dot {{.*}} : <1x8xf32>, <8x16xf32> -> <1x16xf32>
 // CHECK:           %[[WEIGHTS:.*]] = tile.map %[[SCORES]]
 // CHECK:           tile.dot %[[WEIGHTS]], %[[VALUES]] acc %[[SUM]] : !tile.tile<1x4xf32> bound
@@ -79,7 +91,7 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
 // CHECK:           tile.buffer
 // CHECK:           tile.load %state[
 // CHECK:           scf.for {{.*}} to %[[KEPT]]
-// CHECK:             tile.load %keys
+// CHECK:             tile.load %final_keys
 // CHECK:             tile.accumulate
 // CHECK:           tile.load %q[{{.*}} valid
 // CHECK:           tile.accumulate
