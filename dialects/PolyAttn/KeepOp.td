@@ -19,8 +19,9 @@ def PolyAttn_KeepOp : PolyAttn_Op<"keep",
     rows of the block. For a tensor [B, T, H, d] that keys or values are read from, the pool is
     [P, H, block, d]; for a decay [B, T, H] it is [P, H, block]. Row i of a sequence's slot holds
     position i of the block. The call reads the rows before `first_position`. The result is the pool
-    after the call's rows are stored in it. Rows past the last position of the sequence are not
-    touched. Like states, pools hold f32, which has all that sequences hold.
+    after the call's rows are stored in it: of its last positions, as many as a block has, each at
+    its place in its block. Other rows are not touched. Like states, pools hold f32, which has all
+    that sequences hold.
 
     If attends have a `window`, or local vectors whose window slides, the pool is a ring of the last
     positions: position p is at row p mod R of a pool [P, H, R, d]. R is a multiple of 16, because

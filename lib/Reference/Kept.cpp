@@ -127,8 +127,7 @@ Array reference::keepRows(KeepOp keep, const CallTensors &tensors, int64_t batch
   const Array &tensor = tensors[keep.getTensor()];
   int64_t heads = tensor.shape[2], width = tensor.rank() > 3 ? tensor.shape[3] : 1;
   int64_t rows = keep.getRows(), slot = tensors.slot(batch);
-  // The last local block, or as much as there is of a ring.
-  int64_t begin = keep.isRing() ? std::max<int64_t>(length - rows, 0) : length / rows * rows;
+  int64_t begin = std::max<int64_t>(length - rows, 0);
   int64_t first = slot < 0 ? 0 : tensors.firstPosition(batch);
   for (int64_t i = begin; i < length; ++i)
     for (int64_t h = 0; h < heads; ++h)

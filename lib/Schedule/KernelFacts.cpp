@@ -271,12 +271,10 @@ static bool shareRows(const KernelFacts &facts) {
   });
 }
 
-/// A token reads what the one before it has left in a ring. Heads of a window alone have programs
-/// that know nothing of each other. Of a local block that is full, a call leaves no rows, and
-/// single tokens would leave some.
+/// A token reads what the one before it has left in pools. Heads of a window alone have programs
+/// that know nothing of each other.
 bool KernelFacts::canStepOneByOne() const {
-  SmallVector<KeepOp> pools = poolsOf(*this);
-  return pools.empty() || (pools[0].isRing() && !shareRows(*this) && !states.empty());
+  return poolsOf(*this).empty() || (!shareRows(*this) && !states.empty());
 }
 
 bool KernelFacts::canStepFew(int64_t few) const {

@@ -26,8 +26,7 @@ polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %slo
   return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
 }
 
-// A window beside the state is gone over once for each token, so that fewer tokens go one by one. Of local blocks they
-// never do, nor where heads share what tokens leave in a ring.
+// A window beside the state is gone over once for each token, so that fewer tokens go one by one.
 // TOKENS: kernel @window steps <tokens = 16, one_by_one = 4, few = 16> {
 polyattn.attention @window(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %p: tensor<?x?x32x4xf32>, %slots: tensor<?xi32>, %first: tensor<?xi64>)
     -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, r: tensor<?x?x32x4xf32> in %p) first_position %first slots %slots {
@@ -39,7 +38,7 @@ polyattn.attention @window(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %p:
   return %r, %o#1, %k : [4], tensor<?x?x4x4xf32>, tensor<?x?x32x4xf32>
 }
 
-// TOKENS: kernel @local steps <tokens = 1> {
+// TOKENS: kernel @local steps <tokens = 8, one_by_one = 8> {
 polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %p: tensor<?x?x8x4xf32>, %slots: tensor<?xi32>, %first: tensor<?xi64>)
     -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, r: tensor<?x?x8x4xf32> in %p) first_position %first slots %slots {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -48,6 +47,7 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %p: 
   return %o#0, %o#1, %k : [4], tensor<?x?x4x4xf32>, tensor<?x?x8x4xf32>
 }
 
+// They do not where heads share what tokens leave in a ring.
 // TOKENS: kernel @shared steps <tokens = 1, few = 16> {
 polyattn.attention @shared(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32, #polyattn.shared_heads>, %s: tensor<?x?x4x4xf32>, %p: tensor<?x?x48x4xf32>,
     %r: tensor<?x?x48x4xf32>, %slots: tensor<?xi32>, %first: tensor<?xi64>)

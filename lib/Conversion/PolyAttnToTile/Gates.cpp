@@ -33,7 +33,7 @@ BlockDecay Gates::inBlock(TileBuilder &b, Value position, Value valid, KeySource
                                 context.frame.sequence.rowOf(b, position), head()};
   int64_t dimension = 1;
   if (source == KeySource::Cached) {
-    tensor = context.frame.input(KeepOp::of(decay).getPool());
+    tensor = context.frame.weights.poolOf(KeepOp::of(decay));
     indices = {context.frame.sequence.stateRow(), head(), position};
     dimension = 2;
   }

@@ -117,26 +117,30 @@ static bool isOfQueries(const KernelInfo &info, KeepOp keep) {
   });
 }
 
-/// Keeps what the call has of its last local block, of query heads or of key heads.
+/// Keeps as many of the call's last positions as a local block has, of query heads or of key heads:
+/// those of the block that is going on, and before them some of the block that has ended.
 static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramContext &context,
                         bool ofQueries) {
   const KernelFrame &frame = context.frame;
   const ProgramSequence &sequence = frame.sequence;
-  Value zero = b.index(0), run = b.index(context.run), length = b.index(context.block);
-  Value all = b.addIndex(sequence.cached, sequence.queries);
-  Value begin = b.mulIndex(b.divIndex(all, run), run), isFirst = b.isEqual(begin, zero);
-  Value row = b.select(isFirst, zero, b.subIndex(begin, sequence.cached));
-  Value place = b.select(isFirst, sequence.cached, zero);
-  Value count = b.subIndex(sequence.queries, row);
-  b.loop(zero, count, length, [&](Value offset) {
-    Value valid = b.minIndex(b.subIndex(count, offset), length);
-    for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
-      if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(info, keep) == ofQueries)
-        storeOfHead(b, frame, keep, ofQueries, [&, i = i](Value head) {
-          storeRows(b, frame, keep, frame.result(i), head, b.addIndex(row, offset),
-                    b.addIndex(place, offset), context.block, valid);
-        });
-  });
+  Value run = b.index(context.run), all = b.addIndex(sequence.cached, sequence.queries);
+  // Positions count from the first one of the block that the call goes on with.
+  Value last = b.subIndex(all, b.minIndex(sequence.queries, run));
+  Value begin = b.mulIndex(b.divIndex(all, run), run);
+  auto store = [&](Value from, Value to) {
+    Sweep{from, to, context.block}.forBlocks(b, [&](const BlockSpan &span) {
+      Value place = arith::RemUIOp::create(b, span.position, run);
+      for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
+        if (auto keep = result.getDefiningOp<KeepOp>();
+            keep && isOfQueries(info, keep) == ofQueries)
+          storeOfHead(b, frame, keep, ofQueries, [&, i = i](Value head) {
+            storeRows(b, frame, keep, frame.result(i), head,
+                      b.subIndex(span.position, sequence.cached), place, context.block, span.valid);
+          });
+    });
+  };
+  store(last, b.minIndex(begin, all));
+  store(arith::MaxSIOp::create(b, begin, last), all);
 }
 
 /// Keeps the call's last positions in rings.

@@ -53,6 +53,11 @@ void StateProgram::begin(TileBuilder &b) {
         b, [&](const BlockSpan &span) { add(b, span, span.valid); });
 }
 
+void StateProgram::beginFrom(TileBuilder &b, const StoredState &state) {
+  sums.makeBuffers(b);
+  sums.fill(b, &state, /*behind=*/nullptr);
+}
+
 /// The initial state, or zeros, and the segments that the sweep has behind it.
 void StateProgram::fill(TileBuilder &b) {
   StoredState given;

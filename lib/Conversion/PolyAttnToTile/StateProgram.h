@@ -39,6 +39,8 @@ public:
   /// Makes buffers and fills them with the state of the positions before this program's, or with a
   /// full mask with the whole state.
   void begin(TileBuilder &builder);
+  /// Makes buffers and fills them with a state that lies in tensors.
+  void beginFrom(TileBuilder &builder, const StoredState &state);
   /// Where the states of segments are: to begin from, or to store this one's.
   void setSegmentStates(const SegmentStates &states) { segmentStates = states; }
   const std::optional<SegmentStates> &getSegmentStates() const { return segmentStates; }

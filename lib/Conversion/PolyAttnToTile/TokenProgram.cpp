@@ -59,15 +59,17 @@ void TokenProgram::computeKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows
                                TokenFeatures features) {
   BlockRows only = context.rows(b, b.index(0), b.index(1));
   VectorProgram keys = context.frame.keyVectors(b, only, 1);
-  for (auto [i, program] : llvm::enumerate(programs))
+  for (auto [i, program] : llvm::enumerate(programs)) {
     if (!program.getState())
       continue;
-    else if (program.getOp().getSliding())
-      TokenAttend(program).computeLeavingKey(b, rows[i]);
+    TokenAttend attend(program);
+    if (program.getOp().getSliding())
+      attend.computeLeavingKey(b, rows[i]);
     else if (features == TokenFeatures::Loaded)
-      TokenAttend(program).loadKeys(b, rows[i], stepVectors(i));
+      attend.loadKeys(b, rows[i], stepVectors(i));
     else
-      TokenAttend(program).computeKeys(b, rows[i], keys);
+      attend.computeKeys(b, rows[i], keys);
+  }
 }
 
 /// The results of these heads.
@@ -132,8 +134,8 @@ void TokenProgram::takeInFullBlock(TileBuilder &b) {
     ProgramContext inBlocks = context;
     inBlocks.block = context.cachedBlock;
     TokenProgram whole(info, inBlocks);
-    for (StateProgram &state : whole.states)
-      state.begin(b);
+    for (AttendOp attend : info.attends)
+      whole.stateOf(attend).beginFrom(b, whole.stateOf(attend).tensors().at(placeOf(attend)));
     whole.takeIn(b, Sweep{zero, frame.sequence.cached, context.cachedBlock}, KeySource::Cached);
     whole.takeIn(b, Sweep{zero, one, context.cachedBlock}, KeySource::Call);
     for (AttendOp attend : info.attends)
@@ -171,8 +173,6 @@ void TokenProgram::forTokens(TileBuilder &b, TileBuilder::Branch body) {
   sequence = whole;
 }
 
-/// Whether the query heads of a group go on by themselves: nothing but a ring changes where there
-/// is no state, and no head reads the row that the token takes there.
 void TokenProgram::buildStep(TileBuilder &b) {
   const ProgramSequence &sequence = context.frame.sequence;
   auto step = [&](TokenFeatures features) {
@@ -193,7 +193,7 @@ void TokenProgram::buildStep(TileBuilder &b) {
     Value place = arith::RemUIOp::create(b, sequence.batch, b.index(StepsAttr::kBatchesPerProgram));
     Value batches = batchesFrom(b, b.subIndex(sequence.batch, place));
     Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(fewest));
-    if (hasSeveral) // whose features were computed are those of first tokens
+    if (hasSeveral) // the workspaces have features of each batch's first token alone
       areShared = arith::AndIOp::create(b, areShared, b.isEqual(sequence.queries, b.index(1)));
     b.branch(areShared, [&] { step(TokenFeatures::Loaded); }, computeAll);
   };

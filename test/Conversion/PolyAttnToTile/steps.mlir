@@ -89,7 +89,7 @@ polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
 // CHECK:         %[[FULL:.*]] = arith.cmpi eq, %[[ALL]], %c32
 // CHECK:         scf.if %[[FULL]]
 // CHECK:           tile.buffer
-// CHECK:           tile.load %state[
+// CHECK:           tile.load %final[
 // CHECK:           scf.for {{.*}} to %[[KEPT]]
 // CHECK:             tile.load %final_keys
 // CHECK:             tile.accumulate
