@@ -405,7 +405,8 @@ void KernelProgram::buildStates(TileBuilder &b) {
     sweep();
 }
 
-/// All blocks, in runs of a local kernel's if it has one, and what calls that go on need.
+/// All blocks, in runs of a local kernel's if it has one. Then states take in the keys that have
+/// left windows, for the next call.
 void KernelProgram::sweepBlocks(TileBuilder &b) {
   Sweep sweep = context.sweep(b);
   if (context.run <= context.block && !sweep.cached)

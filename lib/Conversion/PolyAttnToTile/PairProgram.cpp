@@ -377,7 +377,7 @@ void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpa
     ring.crossesWindow = true;
   } else {
     ring.local = true;
-    ring.from = positionBefore(b, calls, b.index(int64_t(*op.getBlock()) - span.hasLeavingKey));
+    ring.from = context.firstBefore(b, int64_t(*op.getBlock()) - span.hasLeavingKey);
     ring.crossesWindow = !span.hasLeavingKey;
     if (!span.isOnly) {
       Value last = b.index(context.lastBlockOfRing(int64_t(*op.getBlock())));

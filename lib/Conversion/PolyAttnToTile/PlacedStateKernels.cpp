@@ -139,7 +139,7 @@ static void storeRowsOf(TileBuilder &b, const KernelInfo &info, const ProgramCon
           });
     });
   };
-  store(last, b.minIndex(begin, all));
+  store(last, begin); // none where the block before is not among them
   store(arith::MaxSIOp::create(b, begin, last), all);
 }
 

@@ -16,8 +16,8 @@ mlir::Value tensorOfState(const KernelInfo &info, const KernelFrame &frame, unsi
 /// Emits `body` where a call changes states: one that completes no local block leaves them, so that
 /// nothing is written back.
 void ifStatesChange(TileBuilder &builder, const ProgramContext &context, TileBuilder::Branch body);
-/// Stores the call's rows of its last local block, or of the last positions that rings have, in
-/// pools of rows. Nothing where calls keep none.
+/// Stores rows of the call's last positions in pools: as many as a local block or a ring has.
+/// Nothing where there are no pools of rows.
 void storeKeptRows(TileBuilder &builder, const KernelInfo &info, const ProgramContext &context);
 /// The results of positions that do not count, so many at a time.
 void storeZeros(TileBuilder &builder, const KernelInfo &info, const ProgramContext &context,

@@ -110,6 +110,11 @@ struct ProgramContext {
     sweep.cached = frame.sequence.cached;
     return sweep;
   }
+  /// The first of the `count` positions before the call, or of as many as there are.
+  mlir::Value firstBefore(TileBuilder &builder, int64_t count) const {
+    mlir::Value calls = frame.sequence.before;
+    return builder.subIndex(calls, builder.minIndex(calls, builder.index(count)));
+  }
   /// Positions of the sequence that a ring has, in blocks of which none passes the ring's end.
   static Sweep ring(mlir::Value begin, mlir::Value end) {
     Sweep sweep{begin, end, KeepOp::kRingBlock};

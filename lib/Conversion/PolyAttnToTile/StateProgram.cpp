@@ -101,7 +101,7 @@ Value StateProgram::isFilled(TileBuilder &b, const BlockSpan &span) const {
 }
 
 Value StateProgram::isReadAfter(TileBuilder &b, Value first, Value end) const {
-  // A call that others continue ends with keys of its own choice (finishCall).
+  // After the last block, finishCall adds the keys that the state of the next call needs.
   bool isUnknown = !context.skipsIdleState || isAskedFor;
   if (!context.isOrdered() || (isUnknown && !slidesOverCalls()))
     return {};
@@ -156,12 +156,6 @@ std::pair<BlockSpan, Value> StateProgram::leavingWindow(TileBuilder &b, const Bl
   return {leaving, count};
 }
 
-/// The first position of calls before that the state did not have when the call began.
-Value StateProgram::firstOfRing(TileBuilder &b) const {
-  Value calls = context.frame.sequence.before;
-  return b.subIndex(calls, b.minIndex(calls, b.index(window())));
-}
-
 /// Adds positions [begin, end) of the sequence, which a ring has.
 void StateProgram::addRing(TileBuilder &b, Value begin, Value end) {
   context.ring(begin, end).forBlocks(b, [&](const BlockSpan &span) {
@@ -177,7 +171,7 @@ Value StateProgram::add(TileBuilder &b, const BlockSpan &given, Value valid, Key
     Value isAdded = b.compare(arith::CmpIPredicate::ne, valid, b.index(0));
     Value calls = context.frame.sequence.before;
     Value isDue = arith::AndIOp::create(b, isLast, isAdded);
-    addRing(b, b.select(isDue, firstOfRing(b), calls), calls);
+    addRing(b, b.select(isDue, context.firstBefore(b, window()), calls), calls);
   }
   auto [span, count] = leavingWindow(b, given, valid);
   return addKeys(b, span, count, source);
@@ -196,7 +190,7 @@ void StateProgram::finishCall(TileBuilder &b) {
   Value hasRing =
       b.compare(arith::CmpIPredicate::sgt, last, b.index(context.lastBlockOfRing(window())));
   Value ringEnd = b.minIndex(calls, behindWindow(b.addIndex(calls, keys)));
-  addRing(b, b.select(hasRing, calls, firstOfRing(b)), ringEnd);
+  addRing(b, b.select(hasRing, calls, context.firstBefore(b, window())), ringEnd);
   Value begin = b.select(hasRing, b.subIndex(last, b.index(reach())), zero);
   Sweep{begin, behindWindow(keys), context.block}.forBlocks(
       b, [&](const BlockSpan &span) { addKeys(b, span, span.valid, KeySource::Call); });

@@ -80,7 +80,6 @@ private:
   mlir::Value addKeys(TileBuilder &builder, const BlockSpan &span, mlir::Value valid,
                       KeySource source);
   void addRing(TileBuilder &builder, mlir::Value begin, mlir::Value end);
-  mlir::Value firstOfRing(TileBuilder &builder) const;
   /// How many positions a window reaches behind a block.
   int64_t reach() const { return slides() ? context.reachOf(window()).blocks * context.block : 0; }
   std::pair<BlockSpan, mlir::Value> leavingWindow(TileBuilder &builder, const BlockSpan &span,

@@ -154,7 +154,7 @@ void TokenProgram::inUpdatingHeads(TileBuilder &b, TileBuilder::Branch update, b
   storeZeros(b, info, context, rowsOfZeros);
 }
 
-/// Keeps the rows of local blocks or of rings, also in the program of a head that shares them.
+/// Keeps the rows of local blocks or of rings: those of a key head in one program of its group.
 void TokenProgram::keepRows(TileBuilder &b) {
   auto keep = [&] { storeKeptRows(b, info, context); };
   if (stepsEachHead() && !info.hasStatePerQuery())
