@@ -108,14 +108,11 @@ void TokenKernels::buildFew() const {
 void TokenKernels::buildVectors() const {
   TileBuilder &b = lowering.b;
   OpenKernel kernel(lowering, lowering.named("__vectors"), workspaces(), vectorPrograms());
-  Value tensor = kernel.frame.kernel.getTensor(info.tensors.queryTensor);
-  Value positions = memref::DimOp::create(b, tensor, b.index(1));
-  auto predicate = info.tensors.lengths ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
   ProgramContext batches = kernel.context();
   batches.block = StepsAttr::kBatchesPerProgram;
   auto build = [&] {
-    b.branch(b.compare(predicate, positions, b.index(1)),
-             [&] { TokenProgram(info, batches).buildVectors(b); });
+    TokenProgram program(info, batches);
+    b.branch(program.hasVectors(b), [&] { program.buildVectors(b); });
   };
   // Fewer batches compute their vectors in the step, in f32: the bits must be the same.
   if (info.steps().getBatches() > 1)

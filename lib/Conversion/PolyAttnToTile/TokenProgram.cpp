@@ -38,6 +38,19 @@ Value TokenProgram::batchesFrom(TileBuilder &b, Value first) const {
   return b.minIndex(b.subIndex(all, first), b.index(StepsAttr::kBatchesPerProgram));
 }
 
+Value TokenProgram::hasVectors(TileBuilder &b) const {
+  Value tensor = context.frame.kernel.getTensor(info.tensors.queryTensor);
+  Value positions = memref::DimOp::create(b, tensor, b.index(1));
+  int64_t oneByOne = info.steps().getOneByOne();
+  Value isOne = b.isEqual(positions, b.index(1));
+  if (!info.tensors.lengths)
+    return isOne;
+  if (oneByOne == 1)
+    return b.compare(arith::CmpIPredicate::sge, positions, b.index(1));
+  Value isLonger = b.compare(arith::CmpIPredicate::sgt, positions, b.index(oneByOne));
+  return arith::OrIOp::create(b, isOne, isLonger);
+}
+
 void TokenProgram::buildVectors(TileBuilder &b) {
   KernelFrame &frame = context.frame;
   Value zero = b.index(0), valid = batchesFrom(b, frame.sequence.batch);
@@ -193,8 +206,11 @@ void TokenProgram::buildStep(TileBuilder &b) {
     Value place = arith::RemUIOp::create(b, sequence.batch, b.index(StepsAttr::kBatchesPerProgram));
     Value batches = batchesFrom(b, b.subIndex(sequence.batch, place));
     Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(fewest));
-    if (hasSeveral) // the workspaces have features of each batch's first token alone
-      areShared = arith::AndIOp::create(b, areShared, b.isEqual(sequence.queries, b.index(1)));
+    if (hasSeveral) { // the workspaces have features of each batch's first token alone
+      Value isOne = b.isEqual(sequence.queries, b.index(1));
+      areShared =
+          arith::AndIOp::create(b, areShared, arith::AndIOp::create(b, isOne, hasVectors(b)));
+    }
     b.branch(areShared, [&] { step(TokenFeatures::Loaded); }, computeAll);
   };
   auto update = [&] {

@@ -25,6 +25,9 @@ public:
   void buildFew(TileBuilder &builder);
   /// Stores what a call of one token needs of the vectors of some batches.
   void buildVectors(TileBuilder &builder);
+  /// i1: whether the call is one for which `buildVectors` runs: it may have batches of one token,
+  /// and not only batches that compute their vectors token by token.
+  mlir::Value hasVectors(TileBuilder &builder) const;
 
 private:
   /// Where a step has the features of its token from.
