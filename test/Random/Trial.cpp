@@ -12,7 +12,6 @@
 #include "lib/Driver/Subject.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Schedule/Invariant.h"
-#include "polyattn/Schedule/Windows.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -170,10 +169,18 @@ private:
   /// Whether decoding keeps the last positions. A sequence that goes on has some then, while the
   /// definition has nothing before its first row: keys of zeros would still count in a denominator.
   bool keepsWindows() {
+    if (trial.direction != CallDirection::Decode || signature.limitOf(kPositions))
+      return signature.limitOf(kPositions);
+    auto module = cloneAlone(attention);
+    auto entries = makeEntries(*module, {trial.direction, /*pair=*/false, {}});
+    if (!entries) { // is refused again where the case is compiled
+      llvm::consumeError(entries.takeError());
+      diagnostics.clear();
+      return true;
+    }
     bool found = false;
-    if (trial.direction == CallDirection::Decode)
-      attention.walk([&](AttendOp attend) { found |= keptWindowOf(attend).has_value(); });
-    return found || signature.limitOf(kPositions);
+    entries->front().attention.walk([&](KeepOp keep) { found |= keep.isRing(); });
+    return found;
   }
 
   /// The entries of gradients, without states after blocks where no attend can keep some.
