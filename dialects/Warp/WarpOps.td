@@ -165,17 +165,22 @@ def Warp_LookupOp : Warp_Op<"lookup", [Pure]> {
 }
 
 def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
-  let summary = "16 bytes on their way from global to shared memory (cp.async)";
+  let summary = "16 or 4 bytes on their way from global to shared memory (cp.async)";
   let description = [{
-    The first `bytes` of the 16 come from global memory, the rest are zero; with 0 nothing is read.
-    Both addresses are aligned to 16 bytes. The copy belongs to this thread's open group. It is done
-    when this thread has waited for that group (`wait_copies`). Other threads see it after a barrier
-    that follows.
+    Copies 16 bytes, or 4 with `element`. The first `bytes` of them come from global memory, the
+    rest are zero; with 0 nothing is read. Both addresses are aligned to as many bytes. The copy
+    belongs to this thread's open group. It is done when this thread has waited for that group
+    (`wait_copies`). Other threads see it after a barrier that follows.
 
     Example: `warp.copy_async %pointer[%offset], %address bytes %n`
   }];
-  let arguments = (ins Warp_GlobalPointer:$base, I64:$offset, I32:$address, I32:$bytes);
-  let assemblyFormat = "$base `[` $offset `]` `,` $address `bytes` $bytes attr-dict";
+  let arguments = (ins Warp_GlobalPointer:$base, I64:$offset, I32:$address, I32:$bytes,
+                       UnitAttr:$element);
+  let assemblyFormat = "$base `[` $offset `]` `,` $address `bytes` $bytes (`element` $element^)? attr-dict";
+  let extraClassDeclaration = [{
+    /// The bytes that are copied or zero.
+    int64_t getSize() { return getElement() ? 4 : 16; }
+  }];
 }
 
 def Warp_CommitCopiesOp : Warp_Op<"commit_copies"> {

@@ -70,10 +70,24 @@ def FuseLoops : Pass<"tile-fuse-loops"> {
 }
 
 def NarrowLoads : Pass<"tile-narrow-loads"> {
-  let summary = "programs of a cluster load their own parts of weights";
+  let summary = "programs load the parts of tiles that they read";
   let description = [{
-    A load of an input becomes a load of the program's share if all its slices are in that share of
-    the rows or columns. The share begins at the rank times its size:
+    A load becomes one for each of its rows, or columns, if nothing but single ones are read of it:
+    a vector is copied ahead where a tile of few rows is not.
+
+    ```mlir
+    %f = tile.load %factors[%b, %t, %h, %c0] {..., transposed} : memref<?x?x?x2xf32> -> <2x64xf32>
+    %0 = tile.slice %f[%c1, %c0] : <2x64xf32> -> <1x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %0 = tile.load %factors[%b, %t, %h, %c1] {..., transposed} : memref<?x?x?x2xf32> -> <1x64xf32>
+    ```
+
+    In a cluster, a load of an input becomes a load of the program's share if all its slices are in
+    that share of the rows or columns. The share begins at the rank times its size:
 
     ```mlir
     %first = arith.muli %rank, %c128

@@ -116,10 +116,54 @@ static void narrow(LoadOp load, bool alongRows) {
   }
 }
 
+/// Loads each row, or column, by itself where a matrix is read by single ones. They begin at
+/// numbers that are known where the load stands.
+static void splitLines(LoadOp load) {
+  TileType type = load.getType();
+  if (load->use_empty() || isVector(load.getResult()))
+    return;
+  SmallVector<SliceOp> lines;
+  for (Operation *user : load->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (!slice || !isVector(slice.getResult()) || !getConstantIntValue(slice.getRow()) ||
+        !getConstantIntValue(slice.getColumn()))
+      return;
+    // Along the line all of it: rows that are not valid are the load's.
+    TileType line = slice.getType();
+    bool isWhole = line.getRows() == 1 ? line.getColumns() == type.getColumns()
+                                       : line.getRows() == type.getRows();
+    int64_t dimension =
+        (line.getRows() == 1) != load.getTransposed() ? load.getRowDim() : load.getColDim();
+    if (!isWhole || dimension < 0 || (load.getValid() && dimension == int64_t(load.getRowDim())))
+      return;
+    lines.push_back(slice);
+  }
+  for (SliceOp slice : lines) {
+    OpBuilder builder(load);
+    bool isRow = slice.getType().getRows() == 1;
+    int64_t number = *getConstantIntValue(isRow ? slice.getRow() : slice.getColumn());
+    int64_t dimension = isRow != load.getTransposed() ? load.getRowDim() : load.getColDim();
+    Value begin = load.getIndices()[dimension];
+    if (number) {
+      Value shift = arith::ConstantIndexOp::create(builder, load.getLoc(), number);
+      begin = builder.createOrFold<arith::AddIOp>(load.getLoc(), begin, shift);
+    }
+    auto line = cast<LoadOp>(builder.clone(*load));
+    line.getResult().setType(slice.getType());
+    line.getIndicesMutable()[dimension].set(begin);
+    slice.replaceAllUsesWith(line.getResult());
+    slice.erase();
+  }
+  load.erase();
+}
+
 namespace {
 struct NarrowLoadsPass : polyattn::impl::NarrowLoadsBase<NarrowLoadsPass> {
   void runOnOperation() final {
     getOperation()->walk([](KernelOp kernel) {
+      SmallVector<LoadOp> loads;
+      kernel.walk([&](LoadOp load) { loads.push_back(load); });
+      llvm::for_each(loads, splitLines);
       if (kernel.getClusterSize() == 1)
         return;
       for (auto load : llvm::to_vector(kernel.getBody().front().getOps<LoadOp>()))

@@ -138,23 +138,23 @@ void Block::storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const v
   std::memcpy(reinterpret_cast<void *>(address), value, bytes);
 }
 
-void Block::copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes) {
-  constexpr uint32_t kCopyBytes = 16;
-  if (source % kCopyBytes != 0)
+void Block::copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes,
+                      uint32_t size) {
+  if (source % size != 0)
     return report(Problem::Misaligned, running, site, source, true);
-  if (!checkShared(running, site, address, kCopyBytes))
+  if (!checkShared(running, site, address, size))
     return;
-  PendingCopy copy = {site, address, {}};
+  PendingCopy copy = {site, address, size, {}};
   if (bytes > 0) {
-    GlobalMemory::Range *range = bytes <= kCopyBytes ? checkGlobal(site, source, bytes) : nullptr;
+    GlobalMemory::Range *range = bytes <= size ? checkGlobal(site, source, bytes) : nullptr;
     if (!range)
       return report(Problem::OutOfBounds, running, site, source, true);
     countAccess(site, AccessGroups::GlobalRead, source, bytes);
     checkGlobalRead(site, source, bytes, *range, false);
     std::memcpy(copy.bytes, reinterpret_cast<const void *>(source), bytes);
   }
-  countAccess(site, AccessGroups::Shared, address, kCopyBytes);
-  report(shared.beginCopy(now(running, site), address, kCopyBytes), running, site, address, false);
+  countAccess(site, AccessGroups::Shared, address, size);
+  report(shared.beginCopy(now(running, site), address, size), running, site, address, false);
   threads[running].openCopies.push_back(copy);
 }
 
@@ -168,7 +168,7 @@ void Block::waitCopies(uint32_t pending) {
   Thread &thread = threads[running];
   while (thread.copyGroups.size() > pending) {
     for (const PendingCopy &copy : thread.copyGroups.front())
-      shared.endCopy(now(running, copy.site), copy.address, sizeof copy.bytes, copy.bytes);
+      shared.endCopy(now(running, copy.site), copy.address, copy.size, copy.bytes);
     thread.copyGroups.pop_front();
   }
 }

@@ -37,7 +37,7 @@ struct Meeting {
 
 /// 16 bytes on their way to shared memory.
 struct PendingCopy {
-  uint32_t site, address;
+  uint32_t site, address, size;
   uint8_t bytes[16];
 };
 
@@ -83,7 +83,7 @@ public:
   void storeShared(uint32_t site, uint32_t address, uint32_t bytes, const void *value);
   void loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly, void *result);
   void storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const void *value);
-  void copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes);
+  void copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes, uint32_t size);
   void commitCopies();
   void waitCopies(uint32_t pending);
   uint32_t checkIndex(uint32_t site, uint32_t index, uint32_t count);

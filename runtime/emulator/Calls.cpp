@@ -48,8 +48,9 @@ void polyattn_emu_load_global(uint32_t site, uint64_t address, uint32_t bytes, u
 void polyattn_emu_store_global(uint32_t site, uint64_t address, uint32_t bytes, const void *value) {
   Block::current().storeGlobal(site, address, bytes, value);
 }
-void polyattn_emu_copy_async(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes) {
-  Block::current().copyAsync(site, source, address, bytes);
+void polyattn_emu_copy_async(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes,
+                             uint32_t size) {
+  Block::current().copyAsync(site, source, address, bytes, size);
 }
 void polyattn_emu_commit_copies() { Block::current().commitCopies(); }
 void polyattn_emu_wait_copies(uint32_t pending) { Block::current().waitCopies(pending); }

@@ -32,7 +32,8 @@ void polyattn_emu_store_shared(uint32_t site, uint32_t address, uint32_t bytes, 
 void polyattn_emu_load_global(uint32_t site, uint64_t address, uint32_t bytes, uint32_t readOnly,
                               void *result);
 void polyattn_emu_store_global(uint32_t site, uint64_t address, uint32_t bytes, const void *value);
-void polyattn_emu_copy_async(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes);
+void polyattn_emu_copy_async(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes,
+                             uint32_t size);
 void polyattn_emu_commit_copies();
 void polyattn_emu_wait_copies(uint32_t pending);
 void polyattn_emu_ldmatrix(uint32_t site, uint32_t address, uint32_t count, uint32_t transposed,

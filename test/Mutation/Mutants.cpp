@@ -197,8 +197,8 @@ void Planter::mutate(warp::CopyAsyncOp op) {
   Value reads = differ(count, constant(type, 0));
   shift(op, op.getOffsetMutable(), kLineBytes, "source", reads);
   shift(op, op.getAddressMutable(), kLineBytes, "destination");
-  for (int64_t bytes : {16, 8}) {
-    if (matchPattern(count, m_Constant()) && bytes == 16)
+  for (int64_t bytes : {op.getSize(), op.getSize() / 2}) {
+    if (matchPattern(count, m_Constant()) && bytes == op.getSize())
       continue;
     Value always = constant(type, bytes);
     Value mutated = mutant(op, "always " + Twine(bytes) + " bytes", differ(count, always));

@@ -64,3 +64,37 @@ tile.kernel @beyond programs [dim(0, 0)] attributes {arg_names = ["u", "o"], num
     tile.store %wu, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<8x16xf32>, memref<?x?x?x16xf32>
   }
 }
+
+// Both columns of a tensor are read one by one, as rows: each is a load. A tile of which something reads two rows, and
+// one whose rows count as positions, stay whole.
+// CHECK-LABEL: tile.kernel @lines
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK: {{(tile\.)?}}load %f[%{{.*}}, %{{.*}}, %[[ZERO]], %c1{{[_0-9]*}}] valid %{{.*}}transposed} {{.*}} -> <1x16xf32>
+// CHECK: {{(tile\.)?}}load %f[%{{.*}}, %{{.*}}, %[[ZERO]], %[[ZERO]]] valid %{{.*}}transposed} {{.*}} -> <1x16xf32>
+// CHECK: {{(tile\.)?}}load %g[{{.*}} -> <4x16xf32>
+// CHECK: {{(tile\.)?}}load %g[{{.*}} -> <16x4xf32>
+// CHECK-NOT: load
+tile.kernel @lines programs [dim(0, 0)] attributes {arg_names = ["f", "g", "o"], num_inputs = 2} {
+^bb0(%f: memref<?x?x?x2xf32>, %g: memref<?x?x?x4xf32>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %f, %c1 : memref<?x?x?x2xf32>
+  %two = tile.load %f[%batch, %c0, %c0, %c0] valid %n {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x2xf32> -> !tile.tile<2x16xf32>
+  %four = tile.load %g[%batch, %c0, %c0, %c0] valid %n {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x4xf32> -> !tile.tile<4x16xf32>
+  %rows = tile.load %g[%batch, %c0, %c0, %c0] valid %n {row_dim = 1, col_dim = 3} : memref<?x?x?x4xf32> -> !tile.tile<16x4xf32>
+  %a = tile.slice %two[%c0, %c0] : !tile.tile<2x16xf32> -> !tile.tile<1x16xf32>
+  %b = tile.slice %two[%c1, %c0] : !tile.tile<2x16xf32> -> !tile.tile<1x16xf32>
+  %c = tile.slice %four[%c1, %c0] : !tile.tile<4x16xf32> -> !tile.tile<1x16xf32>
+  %pair = tile.slice %four[%c0, %c0] : !tile.tile<4x16xf32> -> !tile.tile<2x16xf32>
+  %position = tile.slice %rows[%c1, %c0] : !tile.tile<16x4xf32> -> !tile.tile<1x4xf32>
+  %sum = tile.map %a, %b, %c : !tile.tile<1x16xf32>, !tile.tile<1x16xf32>, !tile.tile<1x16xf32> -> !tile.tile<1x16xf32> {
+  ^bb0(%i: f32, %j: f32, %k: f32):
+    %x = arith.addf %i, %j : f32
+    %y = arith.addf %x, %k : f32
+    tile.yield %y : f32
+  }
+  tile.store %sum, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<1x16xf32>, memref<?x?x?x16xf32>
+  tile.store %pair, %o[%batch, %c1, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<2x16xf32>, memref<?x?x?x16xf32>
+  tile.store %position, %o[%batch, %c0, %c1, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<1x4xf32>, memref<?x?x?x16xf32>
+}

@@ -12,8 +12,8 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-/// What one copy moves, in bytes.
-static constexpr int64_t kCopyBytes = 16;
+/// What one copy moves, in bytes: a part of a row, or an element of a vector.
+static constexpr int64_t kCopyBytes = 16, kElementBytes = 4;
 
 /// A load, or a window of one that is kept nowhere.
 static LoadOp loadOf(Value value) {
@@ -31,6 +31,25 @@ static std::pair<int64_t, int64_t> copiedDims(LoadOp load, const TileMemory &sto
 }
 
 bool KernelLowering::canCopy(Value value, const TileMemory &storage) {
+  return canCopyRows(value, storage) || canCopyElements(value, storage);
+}
+
+/// The dimension of a tensor that a vector lies along.
+static int64_t vectorDim(LoadOp load, const TileMemory &storage) {
+  bool isRow = storage.rows == 1;
+  return isRow == load.getTransposed() ? load.getRowDim() : load.getColDim();
+}
+
+/// Elements of a vector lie in the tensor as far from each other as they like: no row is aligned.
+bool KernelLowering::canCopyElements(Value value, const TileMemory &storage) {
+  auto load = value.getDefiningOp<LoadOp>();
+  return load && storage.isVector() && storage.space == Space::Shared &&
+         storage.element == tensors[load.getMemref()].element &&
+         storage.elementBytes() == kElementBytes && vectorDim(load, storage) >= 0 &&
+         (!load.getValid() || vectorDim(load, storage) == int64_t(load.getRowDim()));
+}
+
+bool KernelLowering::canCopyRows(Value value, const TileMemory &storage) {
   LoadOp load = loadOf(value);
   if (!load)
     return false;
@@ -53,6 +72,43 @@ bool KernelLowering::canCopy(Value value, const TileMemory &storage) {
 }
 
 void KernelLowering::copyTile(Value value, const TileMemory &storage) {
+  if (canCopyRows(value, storage))
+    copyRows(value, storage);
+  else
+    copyElements(value.getDefiningOp<LoadOp>(), storage);
+}
+
+void KernelLowering::copyElements(LoadOp load, const TileMemory &storage) {
+  const Tensor &tensor = tensors[load.getMemref()];
+  barriers.copy(storage);
+  SmallVector<Value> indices;
+  for (Value index : load.getIndices())
+    indices.push_back(e.toI64(scalar(index)));
+  Value start = tensorOffset(tensor, indices);
+  Value stride =
+      arith::MulIOp::create(e, tensor.strides[vectorDim(load, storage)], e.i64(kElementBytes));
+  bool isRow = storage.rows == 1;
+  TileType type = load.getType();
+  int64_t length = isRow ? type.getColumns() : type.getRows();
+  Value valid = toI32(load.getValid());
+  forCopyRuns(storage.rows, storage.columns, storage.columnMajor, /*run=*/1,
+              [&](const ThreadElements &owned, Value) {
+                const Coordinates &line = storage.columnMajor ? owned.columns : owned.rows;
+                const Coordinates &along = storage.columnMajor ? owned.rows : owned.columns;
+                Value element = e.orZero(isRow ? owned.columns.base : owned.rows.base);
+                Value inside = valid ? e.less(element, valid) : Value();
+                if ((isRow ? storage.columns : storage.rows) > length)
+                  inside = e.both(inside, e.less(element, length));
+                Value count = inside ? e.select(inside, e.i32(kElementBytes), e.i32(0))
+                                     : e.i32(kElementBytes);
+                Value offset = e.createOrFold<arith::MulIOp>(e.toI64(element), stride);
+                warp::CopyAsyncOp::create(e, tensor.base, arith::AddIOp::create(e, start, offset),
+                                          address(storage, line, along, 0, 0), count,
+                                          /*element=*/true);
+              });
+}
+
+void KernelLowering::copyRows(Value value, const TileMemory &storage) {
   LoadOp load = loadOf(value);
   const Tensor &tensor = tensors[load.getMemref()];
   auto branch = scf::IfOp::create(e, tensor.aligned, /*withElseRegion=*/true);

@@ -175,10 +175,16 @@ private:
   void storeTensor(const Tensor &tensor, mlir::ValueRange values, mlir::Value offset);
 
   //===--- Asynchronous copies (Copy.cpp) -----------------------------------===//
-  /// Whether this is a part of a tensor whose lines lie there as they will in memory.
+  /// Whether this is a part of a tensor whose lines lie there as they will in memory, or a vector
+  /// of elements of 4 bytes.
   bool canCopy(mlir::Value value, const TileMemory &storage);
-  /// Starts the copies where the tensor's rows are aligned, else moves elements.
+  bool canCopyRows(mlir::Value value, const TileMemory &storage);
+  bool canCopyElements(mlir::Value value, const TileMemory &storage);
+  /// Starts the copies. Rows of the tensor that are not aligned are moved element by element
+  /// instead.
   void copyTile(mlir::Value value, const TileMemory &storage);
+  void copyRows(mlir::Value value, const TileMemory &storage);
+  void copyElements(tile::LoadOp load, const TileMemory &storage);
   /// Ends a group of copies. A wait for it does not wait for groups that start after it.
   void closeCopies();
 

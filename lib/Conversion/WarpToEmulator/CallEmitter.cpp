@@ -140,8 +140,8 @@ void CallEmitter::replaceMemory(Operation *op) {
 }
 
 void CallEmitter::replace(warp::CopyAsyncOp op) {
-  call("copy_async",
-       {site(op), address(op.getBase(), op.getOffset()), op.getAddress(), op.getBytes()});
+  call("copy_async", {site(op), address(op.getBase(), op.getOffset()), op.getAddress(),
+                      op.getBytes(), constant(op.getSize())});
 }
 
 void CallEmitter::replace(warp::LdmatrixOp op) {

@@ -110,15 +110,18 @@ struct Lookup : ConvertOpToLLVMPattern<warp::LookupOp> {
   const Tables &tables;
 };
 
-/// Past the first-level cache: what is copied into shared memory is not read there again.
+/// Past the first-level cache: what is copied into shared memory is not read there again. Single
+/// elements go through it, as the instruction has no other form for them.
 struct CopyAsync : ConvertOpToLLVMPattern<warp::CopyAsyncOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
   LogicalResult matchAndRewrite(warp::CopyAsyncOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Value from = createGlobalPointer(rewriter, op.getLoc(), adaptor.getBase(), adaptor.getOffset());
     Value to = createSharedPointer(rewriter, op.getLoc(), adaptor.getAddress());
-    rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(
-        op, to, from, /*size=*/16, NVVM::LoadCacheModifierKind::CG, adaptor.getBytes());
+    auto through =
+        op.getElement() ? NVVM::LoadCacheModifierKind::CA : NVVM::LoadCacheModifierKind::CG;
+    rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(op, to, from, op.getSize(), through,
+                                                 adaptor.getBytes());
     return success();
   }
 };

@@ -106,6 +106,47 @@ tile.kernel @mapped programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k"
 
 // -----
 
+// One number of each position is copied ahead element by element, as no row of such a tensor is aligned; what is behind
+// the last position is zero.
+
+// CHECK-LABEL: gpu.func @factors
+// CHECK-SAME: %[[F:arg[0-9]+]]: !llvm.ptr<1> {warp.pointer = 1
+// CHECK-SAME: #warp.resident<"block of f" : vector<1x16xf32> in double_buffer>
+// CHECK: scf.for
+// CHECK-NEXT: warp.wait_copies 0
+// CHECK-NEXT: warp.barrier
+// CHECK: %[[BYTES:.*]] = arith.select %{{.*}}, %c4_i32{{.*}}, %c0_i32{{.*}} : i32
+// CHECK: warp.copy_async %[[F]][%{{.*}}], %{{.*}} bytes %[[BYTES]] element
+// CHECK: warp.commit_copies
+// CHECK: warp.mma_sync
+// CHECK-NOT: warp.wait_copies
+// CHECK: scf.yield
+tile.kernel @factors programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "f", "o"], num_inputs = 2} {
+^bb0(%k: memref<?x?x?x16xbf16>, %f: memref<?x?x?x2xf32>, %o: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x16xbf16>
+  scf.for %t = %c0 to %n step %c16 {
+    %left = arith.subi %n, %t : index
+    %valid = arith.minsi %left, %c16 : index
+    %keys = tile.load %k[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %factor = tile.load %f[%batch, %t, %head, %c1] valid %valid {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x2xf32> -> !tile.tile<1x16xf32>
+    %squares = tile.dot %keys, %keys : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+    %scaled = tile.map %squares, %factor : !tile.tile<16x16xf32>, !tile.tile<1x16xf32> -> !tile.tile<16x16xf32> {
+    ^bb0(%x: f32, %y: f32):
+      %z = arith.mulf %x, %y : f32
+      tile.yield %z : f32
+    }
+    %sums = tile.dot %scaled, %keys : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+    tile.store %sums, %o[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xbf16>
+  }
+}
+
+// -----
+
 // What stays for all iterations, what the kernel writes, and what an iteration decides for the next one.
 
 // CHECK-LABEL: gpu.func @not_ahead

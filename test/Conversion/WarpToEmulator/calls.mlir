@@ -47,8 +47,12 @@ gpu.module @kernels {
     warp.store_shared %v, %address : vector<8xbf16>
     // CHECK: llvm.call @polyattn_emu_load_shared
     %s = warp.load_shared %address : vector<2xf32>
-    // CHECK: llvm.call @polyattn_emu_copy_async({{.*}}) : (i32, i64, i32, i32) -> ()
+    // CHECK: %[[SIZE:.*]] = llvm.mlir.constant(16 : i32) : i32
+    // CHECK: llvm.call @polyattn_emu_copy_async({{.*}}, %[[SIZE]]) : (i32, i64, i32, i32, i32) -> ()
     warp.copy_async %x[%rows], %address bytes %sixteen
+    // CHECK: %[[ELEMENT:.*]] = llvm.mlir.constant(4 : i32) : i32
+    // CHECK: llvm.call @polyattn_emu_copy_async({{.*}}, %[[ELEMENT]]) : (i32, i64, i32, i32, i32) -> ()
+    warp.copy_async %x[%rows], %address bytes %sixteen element
     // CHECK: llvm.call @polyattn_emu_commit_copies()
     warp.commit_copies
     // CHECK: %[[PENDING:.*]] = llvm.mlir.constant(1 : i32)

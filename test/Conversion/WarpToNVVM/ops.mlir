@@ -59,6 +59,8 @@ gpu.module @kernels {
     %s = warp.load_shared %address : vector<2xf32>
     // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[A]] : !llvm.ptr<3>, !llvm.ptr<1>, i32
     warp.copy_async %x[%offset], %address bytes %address
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca, %[[A]] : !llvm.ptr<3>, !llvm.ptr<1>, i32
+    warp.copy_async %x[%offset], %address bytes %address element
     // CHECK: nvvm.cp.async.commit.group
     warp.commit_copies
     // CHECK: nvvm.cp.async.wait.group 2

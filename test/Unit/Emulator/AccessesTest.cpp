@@ -95,6 +95,24 @@ TEST_F(AccessesTest, TooManyBytesOfACopy) {
                 Problem::OutOfBounds, "// here");
 }
 
+TEST_F(AccessesTest, CopiesOfElementsAreAligned) {
+  auto copies = [&](llvm::StringRef shift) {
+    return runBody("%c4 = arith.constant 4 : i32\n%shift = arith.constant " + shift.str() +
+                   R"( : i64
+    %at = arith.subi %own64, %own64 : i64
+    %from = arith.addi %at, %shift : i64
+    warp.copy_async %x[%from], %own bytes %c4 element // here
+    warp.commit_copies
+    warp.wait_copies 0
+    %v = warp.load_shared %own : f32
+    warp.store_global %v, %y[%own64] : f32)");
+  };
+  auto report = copies("4");
+  EXPECT_TRUE(bool(report)) << toString(report.takeError());
+  expectProblem(copies("2"), Problem::Misaligned, "// here");
+  expectProblem(copies("128"), Problem::OutOfBounds, "// here");
+}
+
 TEST_F(AccessesTest, CopyOfNothingReadsNothing) {
   auto report = runBody(R"(%none = arith.constant 0 : i32
     %far = arith.constant 65536 : i64

@@ -227,6 +227,35 @@ TEST_F(EmulatedRun, CopiesFillWithZeros) {
     EXPECT_EQ(y.data[i], i % 16 < i / 16 % 17 ? x.data[i] : 0) << i;
 }
 
+TEST_F(EmulatedRun, CopiesOfElements) {
+  // Lane l copies 4 bytes to where those of lane 31 - l are, or zeros where l is odd.
+  define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
+    %two = arith.constant 2 : i32
+    %four = arith.constant 4 : i32
+    %last = arith.constant 124 : i32
+    %t = warp.thread_id
+    %odd = arith.remui %t, %two : i32
+    %half = arith.muli %odd, %four : i32
+    %bytes = arith.subi %four, %half : i32
+    %own = arith.muli %t, %four : i32
+    %own64 = arith.extui %own : i32 to i64
+    %place = arith.subi %last, %own : i32
+    warp.copy_async %x[%own64], %place bytes %bytes element
+    warp.commit_copies
+    warp.wait_copies 0
+    warp.barrier
+    %v = warp.load_shared %own : i32
+    warp.store_global %v, %y[%own64] : i32)",
+         32, 128);
+  TestTensor<int32_t> x({32}), y({32}, /*isResult=*/true);
+  for (int i = 0; i < 32; ++i)
+    x.data[i] = 100 + i;
+  auto report = run("kernel", {x, y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(y.data[i], i % 2 ? 100 + 31 - i : 0) << i;
+}
+
 TEST_F(EmulatedRun, LooksUpTables) {
   define("%y: !llvm.ptr<1> {warp.pointer = 0 : i64}", R"(
     %four = arith.constant 4 : i32
