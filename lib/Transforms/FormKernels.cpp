@@ -8,7 +8,9 @@
 // A group of attends has one mask, and rows of one side. What depends on a group's attends alone is
 // computed by its kernel. What depends on several groups is computed by the last of them, and the
 // others pass it the plain vectors that it needs. A sum over heads has a kernel of its own, as
-// programs of one head each compute what it adds up.
+// programs of one head each compute what it adds up. On GPUs a sum over the elements of a row
+// passes from kernel to kernel as well: where a program computes each block of rows, every one of
+// them would load the vectors of all rows that it sees to sum them up once more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +70,8 @@ namespace {
 /// Finds the groups of an attention, and the group that computes each result.
 class KernelGrouping {
 public:
-  explicit KernelGrouping(AttentionOp attention) : attention(attention) {}
+  KernelGrouping(AttentionOp attention, bool passesRowSums)
+      : attention(attention), passesRowSums(passesRowSums) {}
 
   LogicalResult run();
   std::deque<AttendGroup> &getGroups() { return groups; }
@@ -80,6 +83,8 @@ public:
     return isa<AttendOp, StateUpdateInterface, SumHeadsOp>(op) || isStateView(op) ||
            llvm::any_of(op->getResults(), [&](Value result) { return groupsOf.lookup(result); });
   }
+  /// The ops that a group's region has, in the order of the attention.
+  SmallVector<Operation *> neededOps(const AttendGroup &group) const;
 
 private:
   static bool isStateView(Operation *op) {
@@ -91,10 +96,14 @@ private:
   void pass(Value vector, AttendGroup &from, AttendGroup &to);
   void addSums(WeightGradientOp gradient);
   void assignResults();
+  llvm::DenseSet<Value> tensorsOf(const AttendGroup &group, Value without) const;
+  void passRowSum(Value sum);
+  void passRowSums(const Signature &signature);
   void saveForSums();
   void putBeside();
 
-  AttentionOp attention;
+  mutable AttentionOp attention; // its accessors are not const
+  bool passesRowSums;
   bool sameHeads = false;
   std::deque<AttendGroup> groups, headSums;
   /// A bit for each group that has one of the attends next to a value.
@@ -222,6 +231,118 @@ void KernelGrouping::assignResults() {
   }
 }
 
+/// Calls `visit` for all that a group computes by itself: outputs of attends, what it yields, and
+/// the vectors of sums of weights.
+static void forRoots(const AttendGroup &group, llvm::function_ref<void(Value)> visit) {
+  for (AttendOp attend : group.attends)
+    visit(attend.getOutput());
+  for (Value value : group.yielded)
+    visit(value);
+  for (const WeightTerms &sum : group.sums)
+    for (size_t term : sum.terms)
+      for (ValueRange vectors : {ValueRange(WeightGradientOp(sum.gradient).getInputs()),
+                                 ValueRange(WeightGradientOp(sum.gradient).getGradients())})
+        if (!vectors.empty())
+          visit(vectors[term]);
+}
+
+SmallVector<Operation *> KernelGrouping::neededOps(const AttendGroup &group) const {
+  // What is computed from a vector of another group stands behind that group's kernel.
+  llvm::DenseSet<Value> behind(group.passedIn.begin(), group.passedIn.end());
+  for (Operation &op : attention.getBody().front())
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return behind.contains(operand); }))
+      behind.insert_range(op.getResults());
+  auto isInside = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && !group.passedIn.contains(value) && (isInKernels(op) || behind.contains(value));
+  };
+  llvm::DenseSet<Operation *> needed;
+  forRoots(group, [&](Value root) {
+    walkDependencies(root, [&](Value value) {
+      if (!isInside(value))
+        return WalkResult::skip();
+      needed.insert(value.getDefiningOp());
+      return WalkResult::advance();
+    });
+  });
+  return llvm::to_vector(
+      llvm::make_filter_range(llvm::make_pointer_range(attention.getBody().front()),
+                              [&](Operation *op) { return needed.contains(op); }));
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of rows
+//===----------------------------------------------------------------------===//
+
+/// The tensors that a group reads for anything but `without`.
+llvm::DenseSet<Value> KernelGrouping::tensorsOf(const AttendGroup &group, Value without) const {
+  llvm::DenseSet<Value> tensors;
+  forRoots(group, [&](Value root) {
+    walkDependencies(root, [&](Value value) {
+      if (value == without || group.passedIn.contains(value))
+        return WalkResult::skip();
+      if (isa<BlockArgument>(value))
+        tensors.insert(value);
+      return WalkResult::advance();
+    });
+  });
+  return tensors;
+}
+
+/// Lets the first group that needs a sum pass it to others, which then do without a tensor.
+void KernelGrouping::passRowSum(Value sum) {
+  SmallVector<Value> tensors;
+  walkDependencies(sum, [&](Value value) {
+    if (isa<BlockArgument>(value))
+      tensors.push_back(value);
+    return WalkResult::advance();
+  });
+  AttendGroup *from = nullptr;
+  for (AttendGroup &group : groups) {
+    bool isNeeded = false;
+    forRoots(group, [&](Value root) {
+      isNeeded |= walkDependencies(root, [&](Value value) {
+        return group.passedIn.contains(value) ? WalkResult::skip()
+               : value == sum                 ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+      });
+    });
+    if (!isNeeded)
+      continue;
+    if (!from) {
+      if (!group.hasRowsOfQueries(sameHeads))
+        return;
+      from = &group;
+      continue;
+    }
+    llvm::DenseSet<Value> others = tensorsOf(group, sum);
+    if (llvm::any_of(tensors, [&](Value tensor) { return !others.contains(tensor); }))
+      pass(sum, *from, group);
+  }
+}
+
+/// Whether a vector is computed from rows of queries alone, each head's own.
+static bool isOfQueries(Value vector, const Signature &signature) {
+  return !walkDependencies(vector, [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      return WalkResult::advance();
+    const TensorSignature &tensor = signature.arguments[argument.getArgNumber()];
+    bool isSequence = tensor.dims.size() == 4 && tensor.dims[0] == kBatch &&
+                      tensor.dims[1] == kPositions && tensor.dims[2] == kHeads;
+    return isSequence ? WalkResult::skip() : WalkResult::interrupt();
+  });
+}
+
+void KernelGrouping::passRowSums(const Signature &signature) {
+  // Kernels beside others have no rows of their own to pass.
+  if (llvm::any_of(groups, [](AttendGroup &group) { return group.kind.readsStates; }))
+    return;
+  for (auto sum : attention.getBody().front().getOps<SumOp>())
+    if (!groupsOf.lookup(sum.getResult()) && isOfQueries(sum.getResult(), signature))
+      passRowSum(sum.getResult());
+}
+
 /// Kernels yield the row products and final states that gradients of decays and of shared states
 /// read.
 void KernelGrouping::saveForSums() {
@@ -270,6 +391,8 @@ LogicalResult KernelGrouping::run() {
     return failure();
   findDependencies();
   assignResults();
+  if (passesRowSums)
+    passRowSums(*signature);
   saveForSums();
   putBeside();
   return success();
@@ -322,40 +445,12 @@ std::string KernelFormation::nameOf(const AttendGroup &group) {
   return (entry + "__" + stringifyMask(group.kind.mask) + side).str();
 }
 
-/// The ops that a region needs, in the order of the attention.
-static SmallVector<Operation *> neededOps(AttentionOp attention, const KernelGrouping &grouping,
-                                          const AttendGroup &group) {
-  llvm::DenseSet<Operation *> needed;
-  auto need = [&](Value root) {
-    walkDependencies(root, [&](Value value) {
-      Operation *op = value.getDefiningOp();
-      if (!op || group.passedIn.contains(value) || !grouping.isInKernels(op))
-        return WalkResult::skip();
-      needed.insert(op);
-      return WalkResult::advance();
-    });
-  };
-  for (AttendOp attend : group.attends)
-    need(attend.getOutput());
-  for (Value value : group.yielded)
-    need(value);
-  for (const WeightTerms &sum : group.sums)
-    for (size_t term : sum.terms)
-      for (ValueRange vectors : {ValueRange(WeightGradientOp(sum.gradient).getInputs()),
-                                 ValueRange(WeightGradientOp(sum.gradient).getGradients())})
-        if (!vectors.empty())
-          need(vectors[term]);
-  return llvm::to_vector(
-      llvm::make_filter_range(llvm::make_pointer_range(attention.getBody().front()),
-                              [&](Operation *op) { return needed.contains(op); }));
-}
-
 void KernelFormation::fill(Region &region, AttendGroup &group) {
   IRMapping mapping;
   for (Value passed : group.passedIn)
     mapping.map(passed, results.lookup(passed));
   builder.createBlock(&region);
-  for (Operation *op : neededOps(attention, grouping, group))
+  for (Operation *op : grouping.neededOps(group))
     builder.clone(*op, mapping);
   SmallVector<Value> yielded;
   for (Value value : group.yielded)
@@ -448,6 +543,8 @@ void KernelFormation::run() {
 
 namespace {
 struct FormKernelsPass : polyattn::impl::FormKernelsBase<FormKernelsPass> {
+  using FormKernelsBase::FormKernelsBase;
+
   void runOnOperation() override {
     for (AttentionOp attention : getOperation().getOps<AttentionOp>()) {
       if (hasKernels(attention))
@@ -463,7 +560,7 @@ struct FormKernelsPass : polyattn::impl::FormKernelsBase<FormKernelsPass> {
           return signalPassFailure();
         continue;
       }
-      KernelGrouping grouping(attention);
+      KernelGrouping grouping(attention, passRowSums);
       if (failed(grouping.run()))
         return signalPassFailure();
       KernelFormation(attention, grouping).run();

@@ -25,6 +25,10 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
     adds the sums of all kernels. Operands of a `decay_gradient` or `add_gradients` become results
     of their kernels. A `sum_heads` has a kernel of its own behind the one that computes its operand.
 
+    With `pass-row-sums`, a sum over the elements of a row of queries that several kernels need has
+    one place, too: the first of them computes it and yields it. The others load one number of a row
+    in place of the vectors that it sums. Without the option each kernel computes it.
+
     Numeric contract: reassociating (sums of weights' gradients over kernels).
 
     ```mlir
@@ -40,6 +44,10 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
     return %1
     ```
   }];
+  let options = [
+    Option<"passRowSums", "pass-row-sums", "bool", "false",
+           "Sums over elements of rows of queries pass from kernel to kernel">,
+  ];
 }
 
 def CutKernels : Pass<"polyattn-cut-kernels", "::mlir::ModuleOp"> {

@@ -1,5 +1,6 @@
 // RUN: polyattn-opt %s --polyattn-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-form-kernels --split-input-file --verify-diagnostics | polyattn-opt --split-input-file --polyattn-form-kernels | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-form-kernels=pass-row-sums --split-input-file --verify-diagnostics | FileCheck %s --check-prefixes=CHECK,PASS
 
 // One sweep over the positions computes all attends of a mask. The state goes with them, what is read does not.
 // CHECK-LABEL: @one_mask
@@ -160,4 +161,34 @@ polyattn.attention @applied(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
   %a = apply @map(%q) : tensor<?x?x?x4xf32> -> [4]
   %x = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
   return %x : [4]
+}
+
+// -----
+
+// Both kernels need the sum of a row's elements. With `pass-row-sums` the second one takes it from the first, and what
+// is computed from it stands in that kernel. It does not need %o then. The sum of %q is one of a tensor that it reads
+// anyway, and the sum of keys has other heads.
+// PASS-LABEL: @row_sums
+// PASS-DAG: %[[O:.*]] = read %o
+// PASS-DAG: %[[SUM:.*]] = sum %[[O]]
+// PASS-DAG: %[[OTHER:.*]] = sum %{{.*}} : [2]
+// PASS: %[[FIRST:.*]]:2 = kernel @row_sums {
+// PASS-NOT: concat
+// PASS: kernel_yield %{{.*}}, %[[SUM]] : [4], [1]
+// PASS: kernel @row_sums__anticausal_of_keys {
+// PASS-NEXT: %[[OWN:.*]] = concat %[[FIRST]]#1, %[[OTHER]]
+// PASS-NEXT: attend query %{{.*}} key %[[OWN]]
+polyattn.attention @row_sums(%q: tensor<?x?x?x2xf32>, %k: tensor<?x?x?x1xf32>, %l: tensor<?x?x?x4xf32>, %o: tensor<?x?x?x4xf32>) -> (x: tensor<?x?x?x4xf32>, y: tensor<?x?x?x2xf32>) {
+  %a = read %q : tensor<?x?x?x2xf32> -> [2]
+  %b = read %k : tensor<?x?x?x1xf32> -> [1]
+  %c = read %l : tensor<?x?x?x4xf32> -> [4]
+  %d = read %o : tensor<?x?x?x4xf32> -> [4]
+  %sum = sum %d : [4]
+  %other = sum %a : [2]
+  %keys = sum %c : [4]
+  %queries = concat %sum, %other : [1], [1]
+  %seen = concat %b, %keys : [1], [1]
+  %x = attend query %queries key %seen value %c causal normalize <none> {grouping = #polyattn.grouping<block>} : [1] + [1], [1] + [1], [4]
+  %y = attend query %seen key %queries value %a anticausal normalize <none> {of_keys, grouping = #polyattn.grouping<block>} : [1] + [1], [1] + [1], [2]
+  return %x, %y : [4], [2]
 }

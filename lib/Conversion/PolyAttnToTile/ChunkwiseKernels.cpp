@@ -154,7 +154,10 @@ void ChunkwiseKernels::forFeatureBlock(
 
 /// Backwards the first segment's sum is needed for the final state only.
 void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
-  KernelFrame frame(b, name + "__sums" + info.suffix, kernel.tensors, sumTensors(info, b),
+  SmallVector<HiddenArgument> tensors = sumTensors(info, b);
+  for (const StoredResult &rows : kernel.imported)
+    tensors.push_back(rows.workspaceOfRows(b));
+  KernelFrame frame(b, name + "__sums" + info.suffix, kernel.tensors, tensors,
                     sumPrograms(info, b));
   FeatureRange range = info.range(info.featureBlock);
   Value blocks = b.index(countBlocks(range)), length = b.index(kernel.segment());
@@ -165,6 +168,8 @@ void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
   Value end = b.minIndex(b.addIndex(begin, length), frame.sequence.keys);
   unsigned next = 0;
   Tensors sums = bind(info, frame, next, /*ofSums=*/true);
+  for (const StoredResult &rows : kernel.imported)
+    frame.weights.bindRows(rows.result, frame.workspace(next++));
   Value head = headOf(frame);
   ifLong(b, frame, [&] {
     forFeatureBlock(b, range, block, [&](std::shared_ptr<const FeatureShare> share) {
@@ -288,27 +293,31 @@ void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const 
 }
 
 EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
-  const KernelTensors &all = kernel.tensors;
-  int64_t heads = haveHeadsOfRows() ? all.queryHeads : all.keyHeads;
-  auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
-    for (const HiddenArgument &tensor : tensors)
-      e.workspace(tensor,
-                  {segments, all.batches(b.getContext(), all.queryTensor), e.dimension(heads, 2)});
+  const KernelTensors &tensors = kernel.tensors;
+  int64_t heads = haveHeadsOfRows() ? tensors.queryHeads : tensors.keyHeads;
+  auto workspaces = [&](ArrayRef<HiddenArgument> own, tile::ExtentAttr segments) {
+    for (const HiddenArgument &tensor : own)
+      e.workspace(tensor, {segments, tensors.batches(b.getContext(), tensors.queryTensor),
+                           e.dimension(heads, 2)});
   };
   EntryBuilder::Uses read;
   for (const StateInfo &info : stateInfos()) {
     e.use({});
     workspaces(sumTensors(info, b), keysBy(b, sumsAll(info) ? 0 : kernel.segment(), /*times=*/1));
-    e.stage(name + "__sums" + info.suffix, all.gridOf(b, sumPrograms(info, b)),
+    EntryBuilder::Uses sums = e.use({}), all = sums;
+    for (const StoredResult &rows : kernel.imported)
+      all.push_back(mlir::FlatSymbolRefAttr::get(b.getContext(), rows.name));
+    e.use(all);
+    e.stage(name + "__sums" + info.suffix, tensors.gridOf(b, sumPrograms(info, b)),
             tile::StageRole::SegmentSums);
-    EntryBuilder::Uses sums = e.use({});
+    e.use({});
     workspaces(stateTensors(info, b),
                isOrdered() ? keysBy(b, /*without=*/0, /*times=*/1) : e.number(1));
     EntryBuilder::Uses states = e.use({});
     llvm::append_range(read, states);
     llvm::append_range(sums, states);
     e.use(sums);
-    e.stage(name + "__prefix" + info.suffix, all.gridOf(b, prefixPrograms(info, b)),
+    e.stage(name + "__prefix" + info.suffix, tensors.gridOf(b, prefixPrograms(info, b)),
             tile::StageRole::SegmentStates);
   }
   e.forgetWorkspaces();

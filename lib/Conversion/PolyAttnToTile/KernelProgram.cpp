@@ -176,7 +176,7 @@ static bool isKeptStates(Value result) {
 
 void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                                  VectorProgram &queries, const BlockSpan &span) {
-  loadImported(b, queries, span);
+  sumImportedHeads(b, queries, span);
   llvm::DenseMap<Value, RowFactors> factorsOf;
   for (auto [attend, sum] : llvm::zip(info.attends, accumulators)) {
     if (AttendOp(attend).getLagSlope())
@@ -214,12 +214,15 @@ static SumHeadsOp sumOfHeads(Value vector, KernelOp kernel) {
   return {};
 }
 
-/// Binds rows that other kernels have left in workspaces, or sums of those of several heads.
-void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
-  const KernelFrame &frame = context.frame;
-  for (auto [i, imported] : llvm::enumerate(info.imported)) {
+/// Binds the sums over heads of rows that other kernels have left in workspaces.
+void KernelProgram::sumImportedHeads(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
+  KernelFrame &frame = context.frame;
+  for (const StoredResult &imported : info.imported) {
+    SumHeadsOp sum = sumOfHeads(imported.result, info.kernel);
+    if (!sum)
+      continue;
     int64_t width = cast<FeatureType>(imported.result.getType()).getWidth();
-    Value tensor = context.passed.imported[i];
+    Value tensor = frame.weights.tensorOf(imported.result);
     auto load = [&](Value head) -> Value {
       return tile::LoadOp::create(b, b.tileType(context.block, width), tensor,
                                   ValueRange{frame.sequence.batch,
@@ -227,11 +230,6 @@ void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const Bloc
                                              b.index(0)},
                                   span.valid, /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false);
     };
-    SumHeadsOp sum = sumOfHeads(imported.result, info.kernel);
-    if (!sum) {
-      rows.bind(imported.result, load(frame.heads.ofRows()));
-      continue;
-    }
     // The program's head is one that others share.
     Value group = countSharing(b, tensor, frame.headTensor());
     Value first = b.mulIndex(frame.heads.ofRows(), group);

@@ -76,7 +76,7 @@ private:
   llvm::SmallVector<mlir::Value> tensorsOf(AttendOp attend, FinalPart part) const;
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
                    mlir::Value tensor, mlir::Value column, const BlockSpan &span);
-  void loadImported(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
+  void sumImportedHeads(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
   void storeExported(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
   void storeFactors(TileBuilder &builder, const RowFactors &factors, mlir::Value tensor,
                     const BlockSpan &span);

@@ -70,8 +70,8 @@ OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
     passed.saved.insert({saved.value(), frame.workspace(next++)});
   for (size_t i = 0; i < info.exported.size(); ++i)
     passed.exported.push_back(frame.workspace(next++));
-  for (size_t i = 0; i < info.imported.size(); ++i)
-    passed.imported.push_back(frame.workspace(next++));
+  for (const StoredResult &imported : info.imported)
+    frame.weights.bindRows(imported.result, frame.workspace(next++));
   firstState = next;
 }
 

@@ -36,7 +36,6 @@ struct PassedResults {
   WeightSums *besideSums = nullptr; // those of the region `beside`
   llvm::MapVector<mlir::Value, mlir::Value> saved; // where values go that later kernels sum up
   llvm::SmallVector<mlir::Value> exported;         // take the kernel's `exported` rows
-  llvm::SmallVector<mlir::Value> imported;         // have its `imported` rows
 };
 
 /// How many blocks a window has on one side of a block, and the nearest ones that it has as a

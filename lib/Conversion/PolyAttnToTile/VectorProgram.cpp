@@ -24,6 +24,11 @@ static bool isTurnedForNothing(Value operand, Operation *function) {
   return isa<WeightType>(operand.getType()) || widthOf(operand) < widthOf(function->getResult(0));
 }
 
+/// Whether a tensor has a vector: one of the entry, or one that a kernel before this one wrote.
+static bool isInMemory(Value vector) {
+  return isa_and_present<ReadOp, KernelOp>(vector.getDefiningOp());
+}
+
 Value VectorProgram::weight(Value value) { return weights.get(*b, value, head); }
 
 //===----------------------------------------------------------------------===//
@@ -41,17 +46,18 @@ Value VectorProgram::firstRow(bool isTable) {
   return b->addIndex(first, rowRange.rowOfCall);
 }
 
-Value VectorProgram::load(ReadOp read, bool transposed) {
-  Value tensor = weights.tensorOf(read);
-  int64_t rank = cast<MemRefType>(tensor.getType()).getRank(), width = widthOf(read);
+Value VectorProgram::load(Value vector, bool transposed) {
+  auto read = vector.getDefiningOp<ReadOp>();
+  Value tensor = read ? weights.tensorOf(read) : weights.tensorOf(vector);
+  int64_t rank = cast<MemRefType>(tensor.getType()).getRank(), width = widthOf(vector);
   int64_t rowDim = rowRange.ofBatches ? 0 : rank - 3;
   Value zero = b->index(0);
   SmallVector<Value> indices;
   Value row = firstRow(/*isTable=*/rank == 3);
   Value head = this->head;
-  if (hasSharedHeads(read.getTensor().getType()))
+  if (read && hasSharedHeads(read.getTensor().getType()))
     head = b->divIndex(head, countSharing(*b, headTensor, tensor));
-  if (rank == 4 && rowRange.cachedIn) {
+  if (read && rank == 4 && rowRange.cachedIn) {
     KeepOp keep = KeepOp::of(read.getTensor());
     tensor = weights.poolOf(keep);
     if (keep.isRing())
@@ -74,6 +80,8 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
 //===----------------------------------------------------------------------===//
 
 bool VectorProgram::isRowMajor(Value vector) {
+  if (isInMemory(vector))
+    return true;
   int64_t width = widthOf(vector);
   return !walkDependencies(vector, [&](Value value) {
     if (!isa<FeatureType>(value.getType()) || widthOf(value) != width)
@@ -86,7 +94,7 @@ bool VectorProgram::isRowMajor(Value vector) {
 }
 
 bool VectorProgram::isCheap(Value vector) {
-  if (vector.getDefiningOp<ReadOp>())
+  if (isInMemory(vector))
     return true;
   auto [known, isNew] = cheap.try_emplace(vector, false);
   auto elements = vector.getDefiningOp<ElementwiseOpInterface>();
@@ -102,7 +110,7 @@ Value VectorProgram::full(Value vector) {
   if (Value known = memo.lookup(vector))
     return known;
   Value rows = rowMajorTiles.lookup(vector);
-  Value result = rows && !isCheap(vector) ? b->transpose(rows) : compute(vector.getDefiningOp());
+  Value result = rows && !isCheap(vector) ? b->transpose(rows) : compute(vector);
   return memo[vector] = result;
 }
 
@@ -110,10 +118,10 @@ Value VectorProgram::rows(Value vector, Value first, int64_t count) {
   return count == widthOf(vector) ? full(vector) : b->slice(full(vector), first, count);
 }
 
-Value VectorProgram::compute(Operation *op) {
-  if (auto read = dyn_cast<ReadOp>(op))
-    return load(read, /*transposed=*/true);
-  return dispatch<Value>(cast<FeatureOpInterface>(op), [&](auto feature) {
+Value VectorProgram::compute(Value vector) {
+  if (isInMemory(vector))
+    return load(vector, /*transposed=*/true);
+  return dispatch<Value>(cast<FeatureOpInterface>(vector.getDefiningOp()), [&](auto feature) {
     using Op = decltype(feature);
     if constexpr (isElementwiseOp<Op>)
       return elementwise(feature);
@@ -163,13 +171,14 @@ bool VectorProgram::hasRows(Value vector) {
 Value VectorProgram::rowMajor(Value vector) {
   if (Value known = rowMajorTiles.lookup(vector))
     return known;
-  Value result = hasRows(vector) ? computeRows(vector.getDefiningOp()) : b->transpose(full(vector));
+  Value result = hasRows(vector) ? computeRows(vector) : b->transpose(full(vector));
   return rowMajorTiles[vector] = result;
 }
 
-Value VectorProgram::computeRows(Operation *op) {
-  if (auto read = dyn_cast<ReadOp>(op))
-    return load(read, /*transposed=*/false);
+Value VectorProgram::computeRows(Value vector) {
+  if (isInMemory(vector))
+    return load(vector, /*transposed=*/false);
+  Operation *op = vector.getDefiningOp();
   SmallVector<Value> inputs;
   for (Value operand : op->getOperands())
     inputs.push_back(isTurnedForNothing(operand, op) ? b->transpose(inColumns(operand))

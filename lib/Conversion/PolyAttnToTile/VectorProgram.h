@@ -71,13 +71,13 @@ public:
   mlir::Value weight(mlir::Value value);
 
 private:
-  mlir::Value compute(mlir::Operation *op);
-  mlir::Value load(ReadOp read, bool transposed);
+  mlir::Value compute(mlir::Value vector);
+  mlir::Value load(mlir::Value vector, bool transposed);
   mlir::Value firstRow(bool isTable);
   mlir::Value project(ProjectOp op);
   mlir::Value elementwise(ElementwiseOpInterface op);
   mlir::Value inColumns(mlir::Value operand);
-  mlir::Value computeRows(mlir::Operation *op);
+  mlir::Value computeRows(mlir::Value vector);
 
   TileBuilder *b;
   WeightTiles &weights;

@@ -12,8 +12,10 @@
 using namespace mlir;
 using namespace polyattn;
 
-Value WeightTiles::tensorOf(Value argument) {
-  return kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
+Value WeightTiles::tensorOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return kernel.getTensor(argument.getArgNumber());
+  return passed.at(value);
 }
 
 Value WeightTiles::poolOf(KeepOp keep) {

@@ -21,7 +21,10 @@ public:
   /// A matrix as it is, a vector as a column. `head` is the reading side's.
   mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
   mlir::Value tensorOf(ReadOp read) { return tensorOf(read.getTensor()); }
-  mlir::Value tensorOf(mlir::Value argument);
+  /// The tensor of an argument, or of a vector that a kernel before this one has left.
+  mlir::Value tensorOf(mlir::Value value);
+  /// Says which tensor has such a vector, in rows of queries.
+  void bindRows(mlir::Value vector, mlir::Value tensor) { passed[vector] = tensor; }
   /// The pool of rows that are kept, as the result in which tokens of the call leave theirs.
   mlir::Value poolOf(KeepOp keep);
 
@@ -33,6 +36,7 @@ private:
   tile::KernelOp kernel;
   int64_t inputs;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
+  llvm::DenseMap<mlir::Value, mlir::Value> passed;
 };
 
 } // namespace polyattn
