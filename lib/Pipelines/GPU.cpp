@@ -51,7 +51,9 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
   passes.addPass(createNameStates());
-  passes.addPass(createFormKernels());
+  FormKernelsOptions kernels;
+  kernels.passRowSums = true;
+  passes.addPass(createFormKernels(kernels));
   // A head's positions are cut, not its features: there is no stage after to add up the parts.
   CutKernelsOptions cut;
   cut.cutHeads = false;
@@ -70,11 +72,15 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(createFuseLoops());
+  passes.addPass(mlir::createCSEPass());
   passes.addPass(createNarrowLoads());
   passes.addPass(mlir::createCSEPass());
   SetPrecisionOptions precision;
   precision.tensorCores = true;
   passes.addPass(createSetPrecision(precision));
+  passes.addPass(createMoveScales());
+  passes.addPass(mlir::createCSEPass());
 }
 
 void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {

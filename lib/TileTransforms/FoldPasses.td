@@ -47,4 +47,35 @@ def FuseWindows : Pass<"tile-fuse-windows"> {
   ];
 }
 
+def MoveScales : Pass<"tile-move-scales"> {
+  let summary = "scaled operands of split products are multiplied as memory has them";
+  let description = [{
+    A product with a split precision multiplies each operand as the sum of two numbers. An operand
+    that is loaded from a tensor of 16 bits is exactly one number, but not once it is scaled. So a
+    scale of its rows or columns moves elsewhere:
+
+    - A scale along the rows or columns of the result scales the result, if nothing is accumulated.
+    - A scale along the sum scales the other operand, if that one is two numbers anyway and no other
+      op uses it.
+
+    ```mlir
+    %x = tile.load %d_o[...] : memref<...xbf16> -> <64x64xf32>
+    %s = tile.map %x, %factors : <64x64xf32>, <64x1xf32> -> <64x64xf32> { a product }
+    %y = tile.dot %p, %s acc %sum : <64x64xf32> precision <split_bf16>
+    ```
+
+    becomes
+
+    ```mlir
+    %x = tile.load %d_o[...] : memref<...xbf16> -> <64x64xf32>
+    %t = tile.transpose %factors : <64x1xf32> -> <1x64xf32>
+    %q = tile.map %p, %t : <64x64xf32>, <1x64xf32> -> <64x64xf32> { a product }
+    %y = tile.dot %q, %x acc %sum : <64x64xf32> precision <split_bf16>
+    ```
+
+    Numeric contract: products of the same numbers in another order; nothing is rounded that was not.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 #endif // POLYATTN_TILE_FOLD_PASSES
