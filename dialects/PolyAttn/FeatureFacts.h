@@ -44,6 +44,9 @@ std::string noFeaturesOf(mlir::Value vector);
 /// state.
 std::string noStateOf(AttendOp attend);
 inline bool mayHaveState(AttendOp attend) { return noStateOf(attend).empty(); }
+/// Whether an attend has pairs by local vectors alone: its features are zero, and no state is
+/// given, asked for or kept. Gradients of local vectors are such.
+bool hasLocalPairsAlone(AttendOp attend);
 /// Why the window of an attend does not reach into the calls before, as a clause; empty where it
 /// does.
 std::string noRingOf(AttendOp attend);

@@ -67,6 +67,15 @@ std::string polyattn::noStateOf(AttendOp attend) {
   return noFeaturesOf(attend.getKey());
 }
 
+bool polyattn::hasLocalPairsAlone(AttendOp attend) {
+  auto isZero = [](Value vector) {
+    auto constant = vector.getDefiningOp<ConstantOp>();
+    return constant && constant.getValue().isZero();
+  };
+  return attend.getLocalQuery() && (isZero(attend.getQuery()) || isZero(attend.getKey())) &&
+         !attend.hasInitialState() && !attend.getFinalState() && !attend.keepsStates();
+}
+
 std::string polyattn::noRingOf(AttendOp attend) {
   // A decay multiplies up all gates between a query and a key, which no ring has.
   return attend.hasDecay() ? "a window with a decay is one of a call's own keys alone" : "";

@@ -307,13 +307,16 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   double allPairs = visiblePairs(attend, queries, keys);
   localPairs = std::min(localPairs, allPairs);
 
+  if (hasLocalPairsAlone(attend))
+    allPairs = localPairs;
   ForwardCost quadratic;
   quadratic.quadratic = true;
   quadratic.pairs = queryHeads * ((allPairs - localPairs) * onePair + localPairs * localPair);
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
   bool stateAsked = attend.getInitialState() || attend.getFinalState();
-  if (!stateAsked && (width > AttendOp::kMaxStateWidth || !mayHaveState(attend)))
+  bool hasFeatures = mayHaveState(attend) && !hasLocalPairsAlone(attend);
+  if (!stateAsked && (width > AttendOp::kMaxStateWidth || !hasFeatures))
     return quadratic;
 
   double blocks = std::ceil(queries / block);

@@ -45,7 +45,8 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   }
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
-  shape.hasFeatures = mayHaveState(attend);
+  shape.localAlone = hasLocalPairsAlone(attend);
+  shape.hasFeatures = mayHaveState(attend) && !shape.localAlone;
   shape.needsState = attend.hasInitialState() || attend.getFinalState() || attend.getStateEvery();
   shape.isOrdered = attend.isOrdered();
   shape.decaysFeatures = attend.hasDecayOfFeatures();
@@ -327,12 +328,13 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   // Each state has two stages and up to five workspaces, of which a launch has so many.
   constexpr int64_t mostAttends = 6;
-  int64_t numStates = llvm::count_if(attends, mayHaveState);
+  int64_t numStates = llvm::count_if(
+      attends, [](AttendOp attend) { return mayHaveState(attend) && !hasLocalPairsAlone(attend); });
   if (!machine.tensorCores || !numStates || numStates > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
   bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false,
-       slides = false;
+       slides = false, hasPairs = false;
   int64_t localBlock = 0;
   SmallVector<AttentionShape> shapes;
   for (AttendOp attend : attends) {
@@ -349,6 +351,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     isOrdered &= shape.isOrdered;
     isBF16 &= shape.isBF16;
     givesGradients |= shape.givesGradients;
+    hasPairs |= !shape.hasFeatures && !shape.localAlone;
     if (!shape.hasFeatures)
       continue;
     if (!hasScores || shape.features > kMaxScheduledFeatures || shape.wantsScores())
@@ -359,7 +362,6 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     needsState |= shape.needsState;
   }
   // In the form with a state these have one program for each head, as have all pairs beside one.
-  bool hasPairs = numStates < int64_t(attends.size());
   bool hasFewPrograms = givesGradients || !isOrdered || hasPairs || slides;
   auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
   if ((!isFar && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||

@@ -27,6 +27,23 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   return %o : [4]
 }
 
+// Where features are zero there are the pairs of local vectors alone, unless a state is asked for.
+// CHECK-LABEL: @local_alone
+// CHECK-NOT: state key
+// CHECK: attend query %{{.*}} key %[[Z:.*]] value %{{.*}} local %{{.*}}, %{{.*}} causal normalize <none> {block = 16, schedule = #polyattn.schedule<form = quadratic,
+// CHECK: %[[S:.*]] = state key %[[Z]] value
+// CHECK: attend query %{{.*}} key %[[Z]] value %{{.*}} local %{{.*}}, %{{.*}} state %[[S]] causal
+polyattn.attention @local_alone(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>, f: tensor<?x?x1x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %z = constant {value = 0.0, width = 1}
+  %n = sum %x : [4]
+  %o = attend query %n key %z value %x local %x, %x causal normalize <none> {block = 16}
+    : [1], [1], [4], [4], [4]
+  %p:2 = attend query %n key %z value %x local %x, %x causal normalize <none> {block = 16, final_state}
+    : [1], [1], [4], [4], [4]
+  return %o, %p#0, %p#1 : [4], [4], tensor<?x?x1x4xf32>
+}
+
 // Features that decay each by itself have a state of another op.
 // CHECK-LABEL: @channels
 // CHECK: %[[S:.*]] = channel_state key %[[K:.*]] value %[[V:.*]] decay %g initial %s causal {gate_heads = q} :

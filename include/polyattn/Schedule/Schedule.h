@@ -20,7 +20,8 @@ struct AttentionShape {
   int64_t valueWidth = 0; // dv
   int64_t scoreWidth = 0; // multiply-adds of one score in its score form
   bool hasScoreForm = false;
-  bool hasFeatures = true;     // false where only scores exist (|score|, row_max)
+  bool hasFeatures = true;     // false where only scores exist (|score|, row_max), or local pairs
+  bool localAlone = false;     // pairs by local vectors alone
   bool needsState = false;     // a state is asked in or out
   bool decaysFeatures = false; // each by itself: pairs have no score of a number times a decay
   bool isOrdered = true;       // a causal or an anticausal mask

@@ -8,6 +8,7 @@
 #include "PairProgram.h"
 #include "ScoreProgram.h"
 #include "WeightSums.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -119,7 +120,12 @@ Value PairProgram::scores(TileBuilder &b, const BlockPair &blockPair) {
   Value scores = build(blockPair.local);
   if (hasBothScores(blockPair.crossesWindow))
     return inWindow(b, scores, blockPair, /*otherwise=*/0, build(/*local=*/false));
-  return scores;
+  bool endsAtWindow = blockPair.crossesWindow && op.getSliding();
+  return endsAtWindow ? inWindow(b, scores, blockPair, /*otherwise=*/0) : scores;
+}
+
+bool PairProgram::hasBothScores(bool crossesWindow) {
+  return crossesWindow && op.getSliding() && !hasLocalPairsAlone(op);
 }
 
 std::optional<int64_t> PairProgram::windowLength() {
@@ -355,7 +361,7 @@ void PairProgram::addKeysBefore(TileBuilder &b, VectorProgram &queries, const Bl
     addTo(behind(begin, reach.wholeBlocks), slides, /*crossesWindow=*/false);
   if (reach.blocks > reach.wholeBlocks)
     addTo(behind(begin, reach.blocks), slides, /*crossesWindow=*/true);
-  if (!slides || (usesState && !readsSegmentStart()))
+  if (!slides || (usesState && !readsSegmentStart()) || hasLocalPairsAlone(op))
     return;
   // The state before a segment has the keys that are beyond the window of all its queries.
   if (readsSegmentStart())
@@ -388,14 +394,6 @@ void PairProgram::addRing(TileBuilder &b, VectorProgram &queries, const BlockSpa
   addBlocks(b, queries, ring, BlockDecay(), none, accumulators);
 }
 
-/// Whether pairs of other blocks add nothing to sums by lag: the gradient of a table in local
-/// vectors has the score 0 there. Their pairs would take the square of the length.
-static bool isZeroBeyondBlock(AttendOp op) {
-  auto query = op.getQuery().getDefiningOp<ConstantOp>();
-  return op.getLagSlope() && op.getLocalQuery() && !op.getSliding() && query &&
-         query.getValue().isZero();
-}
-
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
 void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, Value values,
                           Value diagonal, const BlockSpan &span, const BlockDecay &blockDecay,
@@ -416,7 +414,8 @@ void PairProgram::addNear(TileBuilder &b, VectorProgram &queries, VectorProgram 
     cached.source = KeySource::Cached;
     addBlocks(b, queries, cached, blockDecay, between, accumulators);
   }
-  bool hasOthers = (!usesState || slides) && !span.isOnly && !isZeroBeyondBlock(op);
+  bool isAlone = hasLocalPairsAlone(op);
+  bool hasOthers = (slides || (!usesState && !isAlone)) && !span.isOnly;
   if (readsSegmentStart() && !slides)
     addBetween(end, context.isForwards() ? context.chunk->begin : context.chunk->end,
                /*local=*/false);

@@ -69,7 +69,7 @@ private:
   mlir::Value inWindow(TileBuilder &builder, mlir::Value scores, const BlockPair &blockPair,
                        double otherwise, mlir::Value others = {});
   /// Whether some pairs of blocks have local scores, and others not.
-  bool hasBothScores(bool crossesWindow) { return crossesWindow && op.getSliding(); }
+  bool hasBothScores(bool crossesWindow);
   mlir::Value masked(TileBuilder &builder, mlir::Value weights, const BlockPair &blockPair);
   mlir::Value scores(TileBuilder &builder, const BlockPair &blockPair);
   mlir::Value weights(TileBuilder &builder, const BlockPair &blockPair, mlir::Value scores,
