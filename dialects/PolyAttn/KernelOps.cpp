@@ -23,7 +23,7 @@ static constexpr StringRef kBeside = "beside", kCut = "cut", kSteps = "steps";
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t splits,
                               int64_t subsegments, int64_t prefixCost, int64_t cluster,
-                              int64_t parts, int64_t prefixFeatures, bool blocks,
+                              int64_t parts, int64_t prefixFeatures, int64_t sumBlocks, bool blocks,
                               int64_t channels) {
   auto check = [&](StringRef name, int64_t number, int64_t least, int64_t most) -> LogicalResult {
     if (number >= least && number <= most)
@@ -36,7 +36,8 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
       failed(check("cluster", cluster, 1, kLargestCluster)) ||
       failed(check("parts", parts, 0, kMostPrograms)) ||
       failed(check("channels", channels, 0, kMostChannels)) ||
-      failed(check("prefix_features", prefixFeatures, 0, AttendOp::kMaxStateWidth)))
+      failed(check("prefix_features", prefixFeatures, 0, AttendOp::kMaxStateWidth)) ||
+      failed(check("sum_blocks", sumBlocks, 1, kMostPrograms)))
     return failure();
   if ((splits > 1) + (subsegments > 0) + (parts > 0) > 1)
     return emitError() << "a head is cut by features, by positions or into parts of the batches, "
@@ -46,6 +47,9 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
   if (prefixFeatures && (splits > 1 || subsegments))
     return emitError() << "prefix_features are for kernels in the form chunkwise, whose heads are "
                           "not cut by features or by positions";
+  if (sumBlocks > 1 && !prefixFeatures)
+    return emitError() << "sum_blocks are for kernels in the form chunkwise, which have "
+                          "prefix_features as well";
   if (blocks && (splits > 1 || subsegments || cluster > 1 || prefixFeatures))
     return emitError() << "blocks are for kernels without a state, which are not cut otherwise";
   if (channels && (splits > 1 || subsegments || parts || cluster > 1 || prefixFeatures || blocks))

@@ -31,6 +31,9 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
       `@name__reduce` adds up.
     - `prefix_features`: for kernels in the form `chunkwise`, the features in a program of
       `@name__prefix`, which goes over the sums of segments. All of them if it is 0.
+    - `sum_blocks`: for kernels in the form `chunkwise`, the blocks of features in a program of
+      `@name__sums`, which sums up the keys of a segment. It carries sums alone, where a program of
+      queries has blocks of states in memory.
     - `channels`: for the kernels of convolutions and of gradients of filters, the channels of a
       program.
     - `blocks`: each block of rows has a program of its own, in kernels without a state, where no
@@ -43,6 +46,7 @@ def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
     DefaultValuedParameter<"int64_t", "0">:$prefix_cost, DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$parts,
     DefaultValuedParameter<"int64_t", "0">:$prefix_features,
+    DefaultValuedParameter<"int64_t", "1">:$sum_blocks,
     DefaultValuedParameter<"bool", "false">:$blocks,
     DefaultValuedParameter<"int64_t", "0">:$channels);
   let assemblyFormat = "`<` struct(params) `>`";

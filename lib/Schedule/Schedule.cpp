@@ -231,15 +231,17 @@ static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &mach
 
 namespace {
 /// What the form `chunkwise` takes on tensor cores, in the time of multiply-adds of pairs. Modelled
-/// for an H200 with squares of 64 numbers in bf16.
+/// for an H200 with squares of 64 numbers in bf16, and with their gradients, whose products have
+/// factors in two numbers.
 struct ChunkwiseTimes {
   double numbers = 0; // of the states
   double pair = 0;    // multiply-adds
+  /// A product with a state waits for what it forms its features of.
+  double state = kState;
 
+  static constexpr double kState = 1.14, kStateOfGradients = 3.2;
   /// A number of a state between segments is stored, added up and read.
   static constexpr double kBetweenSegments = 450;
-  /// A product with a state waits for what it forms its features of.
-  static constexpr double kState = 1.14;
 
   /// The segments for which states between them and pairs inside take the same: a power of two
   /// times a block.
@@ -253,7 +255,7 @@ struct ChunkwiseTimes {
   double quadratic(double positions) const { return positions / 2 * pair; }
   double perPosition(double positions, double segment) const {
     double read = 1 - segment / positions;
-    return read * numbers * (2 * kState + kBetweenSegments / segment) + quadratic(segment);
+    return read * numbers * (2 * state + kBetweenSegments / segment) + quadratic(segment);
   }
   /// From how many positions on segments are faster than all pairs.
   int64_t segmentsFrom(int64_t segment) const {
@@ -272,6 +274,9 @@ static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &sched
 /// Where the form with a state has one program for each head, features that are formed again may
 /// take some times as long as products with the state.
 static constexpr double kTimesOfFewPrograms = 8;
+
+/// The positions of a block of queries in the form `chunkwise`, or half of them.
+static constexpr int64_t kChunkBlock = 64;
 
 /// The positions of a segment under the full mask, as much work as a program should have.
 static constexpr int64_t kSegmentOfFullMask = 512;
@@ -357,11 +362,14 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     if (!hasScores || shape.features > kMaxScheduledFeatures || shape.wantsScores())
       return std::nullopt;
     times.numbers += double(shape.features) * shape.valueWidth;
-    times.pair += shape.scoreWidth + shape.valueWidth;
+    // Each block of queries forms the keys again that it sees.
+    times.pair += shape.scoreWidth + shape.valueWidth + double(shape.keyLeaves) / kChunkBlock;
     isFar |= hasFarState(shape, machine);
     needsState |= shape.needsState;
   }
   // In the form with a state these have one program for each head, as have all pairs beside one.
+  if (givesGradients)
+    times.state = ChunkwiseTimes::kStateOfGradients;
   bool hasFewPrograms = givesGradients || !isOrdered || hasPairs || slides;
   auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
   if ((!isFar && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||
@@ -372,13 +380,17 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   for (const AttentionShape &shape : shapes) {
     Schedule &schedule = schedules.emplace_back();
     // A thread keeps the scores of a block of 64, on their way to the product with values.
-    schedule.block = isBF16 && !hasPairs ? 128 : 64;
+    schedule.block = isBF16 && !hasPairs ? 2 * kChunkBlock : kChunkBlock;
     if (!shape.hasFeatures) {
       schedule.form = ScheduleForm::Quadratic;
       continue;
     }
     schedule.form = ScheduleForm::Chunkwise;
     int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
+    // Two programs of a gradient have a multiprocessor's memory, of which blocks of states take
+    // most. One or two blocks are not worth more of them.
+    if (shape.givesGradients && shape.features > 2 * features)
+      features /= 2;
     schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
     schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentOfFullMask;
     schedule.segment = std::max(schedule.segment, localBlock);

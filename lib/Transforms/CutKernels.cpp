@@ -75,6 +75,24 @@ static int64_t chooseClusterSize(const KernelFacts &kernel, int64_t largest, int
   return size;
 }
 
+/// The blocks of features in a program that sums up a segment: two where eight warps have registers
+/// for their sums, with factors in two numbers, and memory for the features. A program of queries
+/// has blocks of states in memory, beside all that a gradient loads, and so they are smaller.
+static int64_t chooseSumBlocks(const KernelFacts &kernel) {
+  constexpr int64_t carried =
+      8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread / 2;
+  constexpr int64_t mostFeatures = 256;
+  if (!kernel.segment() || !kernel.attention.getGradientOf())
+    return 1;
+  for (auto [attend, schedule] : llvm::zip(kernel.attends, kernel.schedules)) {
+    int64_t width = AttendOp(attend).getValue().getType().getWidth();
+    int64_t features = 2 * schedule.featureBlock;
+    if (schedule.segment && (features > mostFeatures || features * width > carried))
+      return 1;
+  }
+  return 2;
+}
+
 /// The channels of a program, which its transforms have in pairs, as parts of complex numbers: one
 /// pair in each lane of a vector. So many divide all channels; an odd number has no pairs.
 static int64_t chooseChannels(Operation *convolution) {
@@ -112,7 +130,7 @@ private:
   /// Null where one program computes a head.
   CutAttr chooseCut(KernelOp op) {
     if (Operation *convolution = convolutionIn(op))
-      return CutAttr::get(op.getContext(), 1, 0, 0, 1, 0, 0, false, chooseChannels(convolution));
+      return CutAttr::get(op.getContext(), 1, 0, 0, 1, 0, 0, 1, false, chooseChannels(convolution));
     KernelFacts kernel(op, op.getBody());
     bool isWhole = isInvariant(getOperation());
     // The body of one of several programs is cut already.
@@ -136,7 +154,7 @@ private:
       return {};
     return CutAttr::get(op.getContext(), splits, hasSegments ? int64_t(subsegments) : 0,
                         hasSegments ? prefixCostPercent(kernel) : 0, cluster, parts, prefixFeatures,
-                        blocks, /*channels=*/0);
+                        chooseSumBlocks(kernel), blocks, /*channels=*/0);
   }
 
   /// Parts of all blocks add to sums of their own more often than parts of the batches.

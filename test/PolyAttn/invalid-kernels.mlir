@@ -234,6 +234,28 @@ polyattn.attention @less_than_no_features(%q: tensor<?x?x?x4xf32>) -> (o: tensor
 
 // -----
 
+polyattn.attention @no_blocks_of_sums(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{sum_blocks is 1 to 65536, got 0}}
+  %o = kernel @k cut <prefix_features = 32, sum_blocks = 0> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @blocks_of_sums_alone(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{sum_blocks are for kernels in the form chunkwise, which have prefix_features as well}}
+  %o = kernel @k cut <sum_blocks = 2> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @three_in_cluster(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{a cluster has a power of two of programs}}

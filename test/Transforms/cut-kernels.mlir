@@ -97,6 +97,21 @@ polyattn.attention @chunkwise(%q: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf
   return %o : [64]
 }
 
+// For gradients, a program that sums up a segment carries two blocks of features, if its registers have room for them.
+// CHECK: kernel @gradients cut <prefix_features = 32, sum_blocks = 2> {
+// CHECK: kernel @gradients__anticausal cut <prefix_features = 32> {
+polyattn.attention @gradients(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>) -> (d_q: tensor<?x?x?x64xf32>, d_k: tensor<?x?x?x64xf32>) attributes {gradient_of = {d_q = "q", d_k = "k"}} {
+  %x = read %q : tensor<?x?x?x64xf32> -> [64]
+  %y = read %k : tensor<?x?x?x64xf32> -> [64]
+  %a = attend query %x key %x value %x causal normalize <none>
+      {schedule = #polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, feature_block = 64, quadratic_below = 0, segment = 128>}
+    : [64], [64], [64]
+  %b = attend query %x key %y value %x anticausal normalize <none>
+      {schedule = #polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0, segment = 128>}
+    : [64], [64], [64]
+  return %a, %b : [64], [64]
+}
+
 // A cut that is there stays.
 // CHECK: kernel @by_hand cut <subsegments = 7, prefix_cost = 50> {
 polyattn.attention @by_hand(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {

@@ -35,7 +35,8 @@ std::vector<ChunkwiseKernels::StateInfo> ChunkwiseKernels::stateInfos() const {
     info.suffix = kernel.states.size() > 1 ? std::to_string(i) : "";
     for (auto [attend, schedule] : llvm::zip(kernel.attends, kernel.schedules))
       if (AttendOp(attend).getState() == StateUpdateInterface(state).getSums()) {
-        info.featureBlock = std::max(info.featureBlock, schedule.featureBlock);
+        info.featureBlock =
+            std::max(info.featureBlock, schedule.featureBlock * kernel.cut().getSumBlocks());
         info.hasFinal |= bool(AttendOp(attend).getFinalState());
       }
   }

@@ -49,7 +49,7 @@ private:
   struct StateInfo {
     mutable StateUpdateInterface state; // its accessors are not const
     std::string suffix;                 // of names: a number where there are several states
-    int64_t featureBlock = 0;           // features of a program
+    int64_t featureBlock = 0;           // features of a program that sums them up
     /// Its features, in blocks of so many.
     FeatureRange range(int64_t block) const;
     bool hasFinal = false; // the last segment's sum is needed, too

@@ -277,7 +277,7 @@ KernelInfo::KernelInfo(KernelOp kernel, Region &region) : KernelFacts(kernel, re
 
 CutAttr KernelInfo::cut() const {
   CutAttr cut = kernel.getCutAttr();
-  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0, false, 0);
+  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0, 0, 1, false, 0);
 }
 
 KernelPrograms KernelInfo::blockPrograms(Builder &b) const {

@@ -191,6 +191,10 @@ Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   if (plan.earlyLoads.contains(load) ||
       (plan.copiesMappedLoads && isReadByMap(load) && keepsElementType(load)))
     return Residency::Memory;
+  // A vector of each iteration takes little memory, and its copy is ahead.
+  if (isVector(value) && isa<scf::ForOp>(load->getParentOp()) && keepsElementType(load) &&
+      elementType(value).isF32())
+    return Residency::Memory;
   OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();
   bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&

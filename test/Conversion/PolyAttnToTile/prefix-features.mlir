@@ -36,3 +36,21 @@ polyattn.attention @all(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   }
   return %o : [16]
 }
+
+// A program that sums up a segment has two blocks of features: one program has all 16. Queries read the states block by
+// block.
+// CHECK-LABEL: tile.kernel @sums__sums programs [ceildiv(dim(0, 1) - 128, 128), dim(0, 0), dim(0, 2)]
+// CHECK: {{(tile\.)?}}store %{{.*}}, %segment_sums[{{.*}}] {{.*}} <16x16xf32>
+// CHECK-LABEL: tile.kernel @sums programs
+// CHECK: {{(tile\.)?}}load %states[{{.*}}] {{.*}} -> <8x16xf32>
+polyattn.attention @sums(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %o = kernel @sums cut <prefix_features = 6, sum_blocks = 2> {
+    %s = state key %x value %x causal : [16], [16]
+    %y = attend query %x key %x value %x state %s causal normalize <none>
+        {schedule = #polyattn.schedule<form = chunkwise, diagonal = scores, block = 32, feature_block = 8, quadratic_below = 0, segment = 128>}
+      : [16], [16], [16], !polyattn.state<16x16>
+    kernel_yield %y : [16]
+  }
+  return %o : [16]
+}
