@@ -398,14 +398,6 @@ static LogicalResult verifyLags(AttendOp op) {
          << stringifyMask(op.getMask()) << "` a query sees keys on one side only";
 }
 
-/// Whether a vector gives the score 0 with any other, which has no degree.
-static bool isZero(Value vector) {
-  if (FeatureMapOp map = appliedMap(vector))
-    vector = map.getFeatures();
-  auto constant = vector.getDefiningOp<ConstantOp>();
-  return constant && constant.getValue().isZero();
-}
-
 /// The constraints that look into the applied maps, which are known to be well-formed here.
 LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
   if (!featurelessScoresMatch(getQuery(), getKey()))
@@ -421,7 +413,8 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
     for (auto [exact, other] :
          {std::pair{getLocalQuery(), getQuery()}, {getLocalKey(), getKey()}}) {
       std::optional<int64_t> local = factsOf(exact).degree, degree = factsOf(other).degree;
-      if (!isZero(exact) && !isZero(other) && local && degree && local != degree)
+      // The score 0 has no degree.
+      if (!isZeroVector(exact) && !isZeroVector(other) && local && degree && local != degree)
         return emitOpError("C4: the local scores have degree ")
                << *local << ", the scores degree " << *degree;
     }

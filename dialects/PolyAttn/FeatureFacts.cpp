@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "polyattn/Features/ScorePolynomial.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -43,11 +44,7 @@ public:
   FeatureFacts of(Value value) {
     Operation *op = value.getDefiningOp();
     if (op && !known.contains(value))
-      for (Operation &earlier : *op->getBlock()) {
-        visit(&earlier);
-        if (&earlier == op)
-          break;
-      }
+      visitUpTo(op);
     return lookup(value);
   }
 
@@ -70,7 +67,18 @@ public:
   }
 
 private:
+  /// Visits an op and those before it, of a kernel's region behind those before the kernel.
+  void visitUpTo(Operation *op) {
+    if (auto kernel = dyn_cast_or_null<KernelOp>(op->getParentOp()))
+      visitUpTo(kernel);
+    for (Operation &earlier : *op->getBlock()) {
+      visit(&earlier);
+      if (&earlier == op)
+        break;
+    }
+  }
   void visit(Operation *op);
+  void visitResults(KernelOp kernel);
   FeatureFacts compute(Operation *op);
   /// A function of constants is a constant, whichever function it is.
   bool isOfConstants(Operation *op) const {
@@ -93,7 +101,18 @@ private:
 
 } // namespace
 
+/// What a kernel yields from before it is known, and what it computes itself is not.
+void ElementFacts::visitResults(KernelOp kernel) {
+  for (Value result : kernel.getResults())
+    if (isa<FeatureType>(result.getType())) {
+      auto yielded = known.find(yieldedValue(result));
+      known[result] = yielded == known.end() ? FeatureFacts() : yielded->second;
+    }
+}
+
 void ElementFacts::visit(Operation *op) {
+  if (auto kernel = dyn_cast<KernelOp>(op))
+    return visitResults(kernel);
   if (isa<ReadOp>(op) || op->getNumResults() == 0 || known.contains(op->getResult(0)) ||
       !isa<FeatureType>(op->getResult(0).getType()))
     return;

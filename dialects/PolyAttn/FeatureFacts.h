@@ -44,6 +44,8 @@ std::string noFeaturesOf(mlir::Value vector);
 /// state.
 std::string noStateOf(AttendOp attend);
 inline bool mayHaveState(AttendOp attend) { return noStateOf(attend).empty(); }
+/// Whether a vector gives the score 0 with any other: a constant, or a map of that.
+bool isZeroVector(mlir::Value vector);
 /// Whether an attend has pairs by local vectors alone: its features are zero, and no state is
 /// given, asked for or kept. Gradients of local vectors are such.
 bool hasLocalPairsAlone(AttendOp attend);

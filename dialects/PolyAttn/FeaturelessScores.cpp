@@ -67,13 +67,17 @@ std::string polyattn::noStateOf(AttendOp attend) {
   return noFeaturesOf(attend.getKey());
 }
 
+bool polyattn::isZeroVector(Value vector) {
+  if (FeatureMapOp map = appliedMap(vector))
+    vector = map.getFeatures();
+  auto constant = vector.getDefiningOp<ConstantOp>();
+  return constant && constant.getValue().isZero();
+}
+
 bool polyattn::hasLocalPairsAlone(AttendOp attend) {
-  auto isZero = [](Value vector) {
-    auto constant = vector.getDefiningOp<ConstantOp>();
-    return constant && constant.getValue().isZero();
-  };
-  return attend.getLocalQuery() && (isZero(attend.getQuery()) || isZero(attend.getKey())) &&
-         !attend.hasInitialState() && !attend.getFinalState() && !attend.keepsStates();
+  bool isAlone = isZeroVector(attend.getQuery()) || isZeroVector(attend.getKey());
+  return attend.getLocalQuery() && isAlone && !attend.hasInitialState() &&
+         !attend.getFinalState() && !attend.keepsStates();
 }
 
 std::string polyattn::noRingOf(AttendOp attend) {

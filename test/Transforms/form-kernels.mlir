@@ -192,3 +192,25 @@ polyattn.attention @row_sums(%q: tensor<?x?x?x2xf32>, %k: tensor<?x?x?x1xf32>, %
   %y = attend query %seen key %queries value %a anticausal normalize <none> {of_keys, grouping = #polyattn.grouping<block>} : [1] + [1], [1] + [1], [2]
   return %x, %y : [4], [2]
 }
+
+// -----
+
+// What a kernel computes of vectors around it, and of those that kernels before it yield, has their degrees: the local
+// scores and the scores are of one (C4).
+// CHECK-LABEL: @degrees_in_kernels
+// CHECK: kernel @second
+polyattn.attention @degrees_in_kernels(%q: tensor<?x?x?x4xf32>) -> (x: tensor<?x?x?x4xf32>, y: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %square = hadamard %a, %a : [4], [4]
+  %first:2 = kernel @first {
+    %x = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+    kernel_yield %x, %square : [4], [4]
+  }
+  %second = kernel @second {
+    %own = hadamard %first#1, %a : [4], [4]
+    %exact = hadamard %square, %a : [4], [4]
+    %y = attend query %own key %own value %a local %exact, %exact anticausal normalize <none> {block = 16} : [4], [4], [4], [4], [4]
+    kernel_yield %y : [4]
+  }
+  return %first#0, %second : [4], [4]
+}
