@@ -103,6 +103,25 @@ static void setEarliestPoint(OpBuilder &builder, AccumulateOp update, Block *bod
     builder.setInsertionPointToStart(body);
 }
 
+/// The reads of a whole buffer behind a loop, where nothing else uses it there: they read what the
+/// loop gives. None where the buffer has to have it, too.
+static SmallVector<ReadOp> readsBehind(scf::ForOp loop, BufferOp buffer) {
+  SmallVector<ReadOp> reads;
+  // What is around the loop may come back to the buffer.
+  if (buffer->getBlock() != loop->getBlock())
+    return {};
+  for (Operation *user : buffer->getUsers()) {
+    Operation *inBlock = loop->getBlock()->findAncestorOpInBlock(*user);
+    if (inBlock == loop || inBlock->isBeforeInBlock(loop))
+      continue;
+    auto read = dyn_cast<ReadOp>(user);
+    if (!read || !isWhole(read.getRow(), read.getResult().getType(), buffer.getResult().getType()))
+      return {};
+    reads.push_back(read);
+  }
+  return reads;
+}
+
 static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &state) {
   Location loc = state.buffer.getLoc();
   BufferType buffer = state.buffer.getResult().getType();
@@ -132,6 +151,8 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
       rewriter.replaceOp(read, copy);
   }
   rewriter.eraseOp(update);
+  for (ReadOp read : readsBehind(carried, state.buffer))
+    rewriter.replaceOp(read, carried.getResults().back());
   if (isUsedAfter(carried, state.buffer.getResult())) {
     rewriter.setInsertionPointAfter(carried);
     WriteOp::create(rewriter, loc, carried.getResults().back(), state.buffer, zero);

@@ -149,8 +149,9 @@ def CarryStates : Pass<"tile-carry-states"> {
     ```
 
     becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`. Its products read a `tile.map` of
-    the tile, rounded as their factors are, and `tile.dot ... acc` adds to it. If the state is read
-    after the loop, the tile is written back.
+    the tile, rounded as their factors are, and `tile.dot ... acc` adds to it. If nothing but reads of
+    the whole state comes after the loop, they are the tile that the loop gives. Otherwise the tile
+    is written back.
 
     Numeric contract: exact.
   }];

@@ -3,7 +3,7 @@
 // RUN: polyattn-opt %s --tile-carry-states --tile-set-precision=tensor-cores --tile-to-warp -o /dev/null
 
 // S <- g S + K^T V. The product comes as early as it can, before the sums of the same rows; what the
-// queries read is a copy; the buffer has the state before and after.
+// queries read is a copy; the buffer has the state before, and what reads it after the loop takes the loop's.
 // CHECK-LABEL: tile.kernel @whole
 // CHECK: %[[BUFFER:.*]] = buffer : <64x64>
 // CHECK: %[[BEFORE:.*]] = read %[[BUFFER]][%{{.*}}] : <64x64> -> <64x64xf32>
@@ -16,8 +16,8 @@
 // CHECK: tile.reduce
 // CHECK-NOT: tile.accumulate
 // CHECK: scf.yield %[[NEXT]]
-// CHECK: write %[[AFTER]], %[[BUFFER]]
-// CHECK: read %[[BUFFER]]
+// CHECK-NOT: %[[BUFFER]]
+// CHECK: store %[[AFTER]], %s
 // SMALL-LABEL: tile.kernel @whole
 // SMALL-NOT: iter_args
 // SMALL: tile.accumulate
@@ -48,6 +48,34 @@ tile.kernel @whole programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q",
   }
   %final = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
   tile.store %final, %s[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<64x64xf32>
+}
+
+// A part of the state is read after the loop: it has to be in memory again.
+// CHECK-LABEL: tile.kernel @part
+// CHECK: %[[BUFFER:.*]] = buffer : <64x64>
+// CHECK: %[[AFTER:.*]] = scf.for
+// CHECK: write %[[AFTER]], %[[BUFFER]]
+// CHECK: read %[[BUFFER]]
+// CHECK: read %[[BUFFER]]
+tile.kernel @part programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "s"], num_inputs = 1} {
+^bb0(%k: memref<?x?x?x64xbf16>, %s: memref<64x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x64xbf16>
+  %state = tile.buffer : !tile.buffer<64x64>
+  scf.for %t = %c0 to %n step %c64 {
+    %phi_k = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    %values = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    tile.accumulate %phi_k, %values, %state[%c0] : !tile.tile<64x64xf32>, !tile.tile<64x64xf32>, !tile.buffer<64x64>
+  }
+  %all = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
+  %half = tile.read %state[%c32] : !tile.buffer<64x64> -> !tile.tile<32x64xf32>
+  tile.store %all, %s[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<64x64xf32>
+  tile.store %half, %s[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<32x64xf32>, memref<64x64xf32>
 }
 
 // Half of a state in each iteration of a loop inside.
