@@ -26,7 +26,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       llvm::append_range(initial, registers[argument]);
       if (auto read = init.getDefiningOp<ReadOp>())
         if (auto state = read.getBuffer().getDefiningOp<BufferOp>();
-            state && endsWhereLoopBegins(state)) {
+            state && lastLoopOf(state) == loop) {
           const TileMemory &storage = storages[read.getBuffer()];
           (storage.space == Space::Shared ? shared : workspace).free(storage.offset);
         }

@@ -41,18 +41,21 @@ static SmallVector<BufferOp> statesOf(KernelOp kernel) {
   return states;
 }
 
-/// The loop that carries a state (CarryStates.cpp), if one does.
-static scf::ForOp carryingLoop(BufferOp state) {
+/// The loops that carry a state (CarryStates.cpp), each from what the buffer has before it.
+static SmallVector<scf::ForOp> carryingLoops(BufferOp state) {
+  SmallVector<scf::ForOp> loops;
   for (Operation *user : state->getUsers())
     if (isa<ReadOp>(user) && user->hasOneUse())
       if (auto loop = dyn_cast<scf::ForOp>(*user->user_begin()))
-        return loop;
-  return {};
+        loops.push_back(loop);
+  return loops;
 }
 
-bool polyattn::tile_to_warp::endsWhereLoopBegins(BufferOp state) {
-  scf::ForOp loop = carryingLoop(state);
-  return loop && !isUsedAfter(loop, state.getResult());
+scf::ForOp polyattn::tile_to_warp::lastLoopOf(BufferOp state) {
+  for (scf::ForOp loop : carryingLoops(state))
+    if (!isUsedAfter(loop, state.getResult()))
+      return loop;
+  return {};
 }
 
 /// The most bytes that the weights before all loops may take.
@@ -72,7 +75,7 @@ static int64_t weightBytesOf(KernelOp kernel) {
 MemoryPlan MemoryPlan::minimal(KernelOp kernel, const TileToWarpOptions &options, bool copies) {
   MemoryPlan plan;
   for (BufferOp state : statesOf(kernel))
-    if (!endsWhereLoopBegins(state))
+    if (!lastLoopOf(state))
       plan.workspaceStates.insert(state);
   if (!copies)
     return plan;
@@ -88,7 +91,7 @@ void MemoryPlan::assignRemaining(KernelOp kernel, int64_t bytes) {
   int64_t weights = weightBytesOf(kernel);
   for (BufferOp state : statesOf(kernel)) {
     // What a loop carries is read and written once.
-    int64_t others = carryingLoop(state) ? weights : 0;
+    int64_t others = carryingLoops(state).empty() ? 0 : weights;
     int64_t needed = roundUp(bufferStorage(state).bytes, 128);
     if (!workspaceStates.contains(state) || needed + others > bytes)
       continue;

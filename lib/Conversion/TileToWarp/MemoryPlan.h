@@ -46,9 +46,9 @@ struct MemoryPlan {
   void assignRemaining(tile::KernelOp kernel, int64_t bytes);
 };
 
-/// Whether nothing reads or writes a state after the loop that carries it has begun: its memory is
-/// free from then on.
-bool endsWhereLoopBegins(tile::BufferOp state);
+/// The loop that carries a state and behind whose begin nothing reads or writes the buffer: its
+/// memory is free from then on. Null where there is none.
+mlir::scf::ForOp lastLoopOf(tile::BufferOp state);
 /// Windows are read in whole fragments, also those at the end.
 TileMemory bufferStorage(tile::BufferOp buffer);
 TileMemory operandStorage(tile::BufferOp buffer);
