@@ -20,6 +20,9 @@ using namespace polyattn;
 static constexpr int64_t kLargestCluster = 2;
 /// The programs that share features of gradients: clusters of any GPU may have so many.
 static constexpr int64_t kMostFeatureParts = 8;
+/// The numbers that loops over the same blocks carry if they become one: two tiles of 64 x 64, 64
+/// registers of each of 128 threads. With more, ptxas spills.
+static constexpr int64_t kCarriedByFusedLoops = 2 * 64 * 64;
 /// The rows of one product of tensor cores: calls that continue sequences have few tokens.
 static constexpr int64_t kFewTokens = 16;
 
@@ -72,7 +75,9 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(createFuseLoops());
+  FuseLoopsOptions loops;
+  loops.carried = kCarriedByFusedLoops;
+  passes.addPass(createFuseLoops(loops));
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createNarrowLoads());
   passes.addPass(mlir::createCSEPass());

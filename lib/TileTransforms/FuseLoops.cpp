@@ -27,6 +27,7 @@ using namespace polyattn;
 namespace {
 
 struct FuseLoops : polyattn::impl::FuseLoopsBase<FuseLoops> {
+  using FuseLoopsBase::FuseLoopsBase;
   void runOnOperation() override;
 };
 
@@ -52,6 +53,8 @@ public:
   LoopPair(scf::ForOp first, scf::ForOp second) : first(first), second(second) {}
 
   bool canFuse();
+  /// The numbers in tiles that the fused loop carries.
+  int64_t countCarried();
   scf::ForOp fuse(RewriterBase &rewriter);
 
 private:
@@ -171,6 +174,15 @@ bool LoopPair::canFuse() {
   return passed.commuteWith(moved);
 }
 
+int64_t LoopPair::countCarried() {
+  int64_t numbers = 0;
+  for (scf::ForOp loop : {first, second})
+    for (Type type : loop.getResultTypes())
+      if (auto tile = dyn_cast<tile::TileType>(type))
+        numbers += tile.getRows() * tile.getColumns();
+  return numbers;
+}
+
 scf::ForOp LoopPair::fuse(RewriterBase &rewriter) {
   SmallVector<Operation *> inOrder(needed.begin(), needed.end());
   llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -180,13 +192,13 @@ scf::ForOp LoopPair::fuse(RewriterBase &rewriter) {
 }
 
 /// Fuses the loops of a block, each with the first one that takes it.
-static void fuseLoopsOf(Block &block, RewriterBase &rewriter) {
+static void fuseLoopsOf(Block &block, int64_t mostCarried, RewriterBase &rewriter) {
   SmallVector<scf::ForOp> loops;
   for (auto loop : llvm::make_early_inc_range(block.getOps<scf::ForOp>())) {
     bool isFused = false;
     for (scf::ForOp &earlier : loops) {
       LoopPair pair(earlier, loop);
-      if (!pair.canFuse())
+      if (!pair.canFuse() || (mostCarried && pair.countCarried() > mostCarried))
         continue;
       earlier = pair.fuse(rewriter);
       isFused = true;
@@ -203,5 +215,5 @@ void FuseLoops::runOnOperation() {
   // Inner loops first: what is fused keeps its body's ops, which are clones.
   IRRewriter rewriter(&getContext());
   for (Block *block : blocks)
-    fuseLoopsOf(*block, rewriter);
+    fuseLoopsOf(*block, carried, rewriter);
 }

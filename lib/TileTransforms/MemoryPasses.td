@@ -62,11 +62,16 @@ def FuseLoops : Pass<"tile-fuse-loops"> {
 
     After that `--cse` computes their products once. Several attends of a kernel that go over all
     pairs have such loops: gradients of keys and of values, of queries and of tables of distances.
-    Ops between the loops that the second one needs move before the first.
+    Ops between the loops that the second one needs move before the first. With `carried`, tiles that
+    one loop carries have at most so many numbers: on GPUs these are registers.
 
     Numeric contract: exact.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"carried", "carried", "int64_t", "0",
+           "The most numbers in tiles that a fused loop carries; 0 for any">,
+  ];
 }
 
 def NarrowLoads : Pass<"tile-narrow-loads"> {

@@ -1,7 +1,13 @@
 // RUN: polyattn-opt %s --tile-fuse-loops --cse | FileCheck %s
+// RUN: polyattn-opt %s --tile-fuse-loops=carried=512 --cse | FileCheck %s
+// RUN: polyattn-opt %s --tile-fuse-loops=carried=511 --cse | FileCheck %s --check-prefix=FEW
 
 // Loops over the same blocks that compute an equal product are one loop, and the product is computed once. What the
 // second loop needs moves before it.
+
+// FEW-LABEL: tile.kernel @products
+// FEW: scf.for
+// FEW: scf.for
 
 // CHECK-LABEL: tile.kernel @products
 //       CHECK: %[[ZERO:.*]] = {{.*}}constant 0.0
