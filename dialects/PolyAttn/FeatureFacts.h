@@ -49,6 +49,10 @@ bool isZeroVector(mlir::Value vector);
 /// Whether an attend has pairs by local vectors alone: its features are zero, and no state is
 /// given, asked for or kept. Gradients of local vectors are such.
 bool hasLocalPairsAlone(AttendOp attend);
+/// Whether some pairs of an attend may go by features, and so by a state.
+inline bool readsFeatures(AttendOp attend) {
+  return mayHaveState(attend) && !hasLocalPairsAlone(attend);
+}
 /// Why the window of an attend does not reach into the calls before, as a clause; empty where it
 /// does.
 std::string noRingOf(AttendOp attend);

@@ -315,8 +315,7 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
   bool stateAsked = attend.getInitialState() || attend.getFinalState();
-  bool hasFeatures = mayHaveState(attend) && !hasLocalPairsAlone(attend);
-  if (!stateAsked && (width > AttendOp::kMaxStateWidth || !hasFeatures))
+  if (!stateAsked && (width > AttendOp::kMaxStateWidth || !readsFeatures(attend)))
     return quadratic;
 
   double blocks = std::ceil(queries / block);

@@ -46,7 +46,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
   shape.localAlone = hasLocalPairsAlone(attend);
-  shape.hasFeatures = mayHaveState(attend) && !shape.localAlone;
+  shape.hasFeatures = readsFeatures(attend);
   shape.needsState = attend.hasInitialState() || attend.getFinalState() || attend.getStateEvery();
   shape.isOrdered = attend.isOrdered();
   shape.decaysFeatures = attend.hasDecayOfFeatures();
@@ -325,16 +325,17 @@ static bool keepsWeightSums(AttentionOp entry, const ScheduleMachine &machine) {
   return numbers * int64_t(sizeof(float)) <= machine.l1Bytes / 2;
 }
 
-/// A program carries a block of features of a state, which eight warps have registers for; factors
-/// in f32 take twice as many.
+int64_t polyattn::carriedFeatures(int64_t valueWidth, bool isBF16) {
+  constexpr int64_t numbers =
+      8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
+  return (isBF16 ? numbers : numbers / 2) / valueWidth;
+}
+
 std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp> attends,
                                                                const ScheduleMachine &machine) {
-  constexpr int64_t carried =
-      8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   // Each state has two stages and up to five workspaces, of which a launch has so many.
   constexpr int64_t mostAttends = 6;
-  int64_t numStates = llvm::count_if(
-      attends, [](AttendOp attend) { return mayHaveState(attend) && !hasLocalPairsAlone(attend); });
+  int64_t numStates = llvm::count_if(attends, readsFeatures);
   if (!machine.tensorCores || !numStates || numStates > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
@@ -386,12 +387,12 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
       continue;
     }
     schedule.form = ScheduleForm::Chunkwise;
-    int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
+    int64_t features = carriedFeatures(shape.valueWidth, isBF16) / 64 * 64;
     // Two programs of a gradient have a multiprocessor's memory, of which blocks of states take
     // most. One or two blocks are not worth more of them.
     if (shape.givesGradients && shape.features > 2 * features)
       features /= 2;
-    schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
+    schedule.featureBlock = std::clamp<int64_t>(features, 64, kMostChunkFeatures);
     schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentOfFullMask;
     schedule.segment = std::max(schedule.segment, localBlock);
     if (isOrdered && !needsState)

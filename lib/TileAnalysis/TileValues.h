@@ -24,6 +24,11 @@ inline bool sameShape(mlir::Value a, mlir::Value b) {
 inline bool isVector(mlir::Value value) {
   return tileType(value).getRows() == 1 || tileType(value).getColumns() == 1;
 }
+/// The dimension of a tensor from row to row of the tile that is loaded, or from column to column;
+/// -1 where there is none.
+inline int64_t tensorDimOf(tile::LoadOp load, bool alongRows) {
+  return alongRows != load.getTransposed() ? load.getRowDim() : load.getColDim();
+}
 /// Whether two matrices make a third.
 inline bool isMatrixProduct(tile::DotOp dot) { return !isVector(dot.getResult()); }
 /// Whether an update is the product of two matrices.

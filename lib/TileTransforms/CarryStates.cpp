@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CreateMap.h"
 #include "lib/TileAnalysis/Liveness.h"
 #include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,23 +72,6 @@ static std::optional<CarriedState> carriedBy(scf::ForOp loop, BufferOp buffer) {
   return state;
 }
 
-/// An element-wise function of one tile, or of one and a factor.
-static Value mapOf(OpBuilder &builder, Location loc, Value tile, Value factor = {}) {
-  SmallVector<Value> inputs = {tile};
-  if (factor)
-    inputs.push_back(factor);
-  auto map = MapOp::create(builder, loc, tile.getType(), inputs);
-  OpBuilder::InsertionGuard guard(builder);
-  Type element = cast<TileType>(tile.getType()).getElementType();
-  Block *body = builder.createBlock(&map.getBody(), {}, SmallVector<Type>(inputs.size(), element),
-                                    SmallVector<Location>(inputs.size(), loc));
-  Value value = body->getArgument(0);
-  if (factor)
-    value = arith::MulFOp::create(builder, loc, value, body->getArgument(1));
-  YieldOp::create(builder, loc, value);
-  return map.getResult();
-}
-
 /// The sum begins where all that it needs is there, so that what else needs its left factor can
 /// come with it.
 static void setEarliestPoint(OpBuilder &builder, AccumulateOp update, Block *body) {
@@ -135,7 +119,7 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
     OpBuilder::InsertionGuard guard(builder);
     setEarliestPoint(builder, update, update->getBlock());
     if (update.getFactor())
-      state = mapOf(builder, update.getLoc(), state, update.getFactor());
+      state = createMap(builder, update.getLoc(), state, update.getFactor());
     auto sum = DotOp::create(builder, update.getLoc(), type, update.getLhs(), update.getRhs(),
                              state, update.getBound(), /*lhs_transposed=*/false, /*lower=*/false,
                              /*lower_lhs=*/false, /*upper=*/false,
@@ -146,7 +130,7 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
       rewriter, initial, /*replaceInitOperandUsesInLoop=*/false, yields));
   if (!state.reads.empty()) {
     rewriter.setInsertionPointToStart(carried.getBody());
-    Value copy = mapOf(rewriter, loc, carried.getRegionIterArgs().back());
+    Value copy = createMap(rewriter, loc, carried.getRegionIterArgs().back());
     for (ReadOp read : state.reads)
       rewriter.replaceOp(read, copy);
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CreateMap.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/TileAnalysis/TileValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -109,23 +110,12 @@ static Value oriented(OpBuilder &b, Location loc, Value vector, bool asRow) {
   return TransposeOp::create(b, loc, turned, vector);
 }
 
-/// A tile times the factors of its rows or of its columns.
-static Value scale(OpBuilder &b, Location loc, Value tile, Value factors) {
-  auto map = MapOp::create(b, loc, tileType(tile), ValueRange{tile, factors});
-  Type element = tileType(tile).getElementType();
-  OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&map.getBody(), {}, {element, element}, {loc, loc});
-  Value product = arith::MulFOp::create(b, loc, body->getArgument(0), body->getArgument(1));
-  YieldOp::create(b, loc, product);
-  return map.getResult();
-}
-
 void SplitProduct::scaleResult(OpOperand &operand, const Scaled &scaled) {
   OpBuilder b(op->getContext());
   b.setInsertionPointAfter(op);
   operand.set(scaled.matrix);
   Value factors = oriented(b, op->getLoc(), scaled.factors, /*asRow=*/&operand == &rhs);
-  Value all = scale(b, op->getLoc(), result, factors);
+  Value all = createMap(b, op->getLoc(), result, factors);
   result.replaceAllUsesExcept(all, all.getDefiningOp());
 }
 
@@ -138,7 +128,7 @@ void SplitProduct::scaleOther(OpOperand &operand, OpOperand &other, const Scaled
   OpBuilder b(op);
   bool asRow = &other == &lhs && !lhsTransposed;
   operand.set(scaled.matrix);
-  other.set(scale(b, op->getLoc(), factor, oriented(b, op->getLoc(), scaled.factors, asRow)));
+  other.set(createMap(b, op->getLoc(), factor, oriented(b, op->getLoc(), scaled.factors, asRow)));
 }
 
 void SplitProduct::moveScales() {

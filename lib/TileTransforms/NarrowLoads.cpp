@@ -73,7 +73,7 @@ static void narrow(LoadOp load, bool alongRows) {
     return alongRows ? slice.getRowMutable() : slice.getColumnMutable();
   };
   int64_t length = alongRows ? type.getRows() : type.getColumns();
-  int64_t dimension = alongRows != load.getTransposed() ? load.getRowDim() : load.getColDim();
+  int64_t dimension = tensorDimOf(load, alongRows);
   // What stands before the load counts from the tensor's begin, and all of it is there.
   if (load.getValid() || dimension < 0 || load->use_empty() ||
       !isConstantIntValue(load.getIndices()[dimension], 0))
@@ -130,10 +130,10 @@ static void splitLines(LoadOp load) {
       return;
     // Along the line all of it: rows that are not valid are the load's.
     TileType line = slice.getType();
-    bool isWhole = line.getRows() == 1 ? line.getColumns() == type.getColumns()
-                                       : line.getRows() == type.getRows();
-    int64_t dimension =
-        (line.getRows() == 1) != load.getTransposed() ? load.getRowDim() : load.getColDim();
+    bool isRow = line.getRows() == 1;
+    bool isWhole =
+        isRow ? line.getColumns() == type.getColumns() : line.getRows() == type.getRows();
+    int64_t dimension = tensorDimOf(load, /*alongRows=*/isRow);
     if (!isWhole || dimension < 0 || (load.getValid() && dimension == int64_t(load.getRowDim())))
       return;
     lines.push_back(slice);
@@ -142,7 +142,7 @@ static void splitLines(LoadOp load) {
     OpBuilder builder(load);
     bool isRow = slice.getType().getRows() == 1;
     int64_t number = *getConstantIntValue(isRow ? slice.getRow() : slice.getColumn());
-    int64_t dimension = isRow != load.getTransposed() ? load.getRowDim() : load.getColDim();
+    int64_t dimension = tensorDimOf(load, /*alongRows=*/isRow);
     Value begin = load.getIndices()[dimension];
     if (number) {
       Value shift = arith::ConstantIndexOp::create(builder, load.getLoc(), number);

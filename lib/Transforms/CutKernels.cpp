@@ -75,19 +75,16 @@ static int64_t chooseClusterSize(const KernelFacts &kernel, int64_t largest, int
   return size;
 }
 
-/// The blocks of features in a program that sums up a segment: two where eight warps have registers
-/// for their sums, with factors in two numbers, and memory for the features. A program of queries
-/// has blocks of states in memory, beside all that a gradient loads, and so they are smaller.
+/// The blocks of features in a program that sums up a segment: two in gradients, if the program has
+/// registers for their sums and memory for the features. Blocks are shorter there than these allow,
+/// since a program of queries has them in memory beside all that a gradient loads.
 static int64_t chooseSumBlocks(const KernelFacts &kernel) {
-  constexpr int64_t carried =
-      8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread / 2;
-  constexpr int64_t mostFeatures = 256;
   if (!kernel.segment() || !kernel.attention.getGradientOf())
     return 1;
   for (auto [attend, schedule] : llvm::zip(kernel.attends, kernel.schedules)) {
     int64_t width = AttendOp(attend).getValue().getType().getWidth();
-    int64_t features = 2 * schedule.featureBlock;
-    if (schedule.segment && (features > mostFeatures || features * width > carried))
+    int64_t most = std::min(carriedFeatures(width, /*isBF16=*/false), kMostChunkFeatures);
+    if (schedule.segment && 2 * schedule.featureBlock > most)
       return 1;
   }
   return 2;

@@ -335,7 +335,7 @@ static bool isOfQueries(Value vector, const Signature &signature) {
 }
 
 void KernelGrouping::passRowSums(const Signature &signature) {
-  // Kernels beside others have no rows of their own to pass.
+  // A group that passes rows cannot go beside another one (putBeside).
   if (llvm::any_of(groups, [](AttendGroup &group) { return group.kind.readsStates; }))
     return;
   for (auto sum : attention.getBody().front().getOps<SumOp>())

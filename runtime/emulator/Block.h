@@ -35,7 +35,7 @@ struct Meeting {
   bool isBarrier() const { return op == Barrier || op == ClusterBarrier; }
 };
 
-/// 16 bytes on their way to shared memory.
+/// `size` bytes on their way to shared memory, 16 or 4.
 struct PendingCopy {
   uint32_t site, address, size;
   uint8_t bytes[16];

@@ -148,6 +148,12 @@ Schedule scheduleOf(AttendOp attend, const ScheduleMachine &machine = {});
 /// can.
 llvm::StringRef noChunks(AttendOp attend);
 
+/// The features of a state whose sums eight warps of a GPU have registers for. Factors in f32 take
+/// twice as many registers as those in bf16.
+int64_t carriedFeatures(int64_t valueWidth, bool isBF16);
+/// The most features that a program of the form `chunkwise` has memory for at a time.
+inline constexpr int64_t kMostChunkFeatures = 256;
+
 /// Schedules of the form `chunkwise` for attends that one kernel computes, where these are faster
 /// than states that pass from block to block; none where they are not.
 std::optional<std::vector<Schedule>> chooseChunkwise(llvm::ArrayRef<AttendOp> attends,

@@ -294,22 +294,22 @@ void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const 
 }
 
 EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
-  const KernelTensors &tensors = kernel.tensors;
-  int64_t heads = haveHeadsOfRows() ? tensors.queryHeads : tensors.keyHeads;
-  auto workspaces = [&](ArrayRef<HiddenArgument> own, tile::ExtentAttr segments) {
-    for (const HiddenArgument &tensor : own)
-      e.workspace(tensor, {segments, tensors.batches(b.getContext(), tensors.queryTensor),
-                           e.dimension(heads, 2)});
+  const KernelTensors &all = kernel.tensors;
+  int64_t heads = haveHeadsOfRows() ? all.queryHeads : all.keyHeads;
+  auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
+    for (const HiddenArgument &tensor : tensors)
+      e.workspace(tensor,
+                  {segments, all.batches(b.getContext(), all.queryTensor), e.dimension(heads, 2)});
   };
   EntryBuilder::Uses read;
   for (const StateInfo &info : stateInfos()) {
     e.use({});
     workspaces(sumTensors(info, b), keysBy(b, sumsAll(info) ? 0 : kernel.segment(), /*times=*/1));
-    EntryBuilder::Uses sums = e.use({}), all = sums;
+    EntryBuilder::Uses sums = e.use({});
+    e.use(sums);
     for (const StoredResult &rows : kernel.imported)
-      all.push_back(mlir::FlatSymbolRefAttr::get(b.getContext(), rows.name));
-    e.use(all);
-    e.stage(name + "__sums" + info.suffix, tensors.gridOf(b, sumPrograms(info, b)),
+      e.useAlso(rows.name);
+    e.stage(name + "__sums" + info.suffix, all.gridOf(b, sumPrograms(info, b)),
             tile::StageRole::SegmentSums);
     e.use({});
     workspaces(stateTensors(info, b),
@@ -318,7 +318,7 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
     llvm::append_range(read, states);
     llvm::append_range(sums, states);
     e.use(sums);
-    e.stage(name + "__prefix" + info.suffix, tensors.gridOf(b, prefixPrograms(info, b)),
+    e.stage(name + "__prefix" + info.suffix, all.gridOf(b, prefixPrograms(info, b)),
             tile::StageRole::SegmentStates);
   }
   e.forgetWorkspaces();

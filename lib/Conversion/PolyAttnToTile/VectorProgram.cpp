@@ -48,7 +48,7 @@ Value VectorProgram::firstRow(bool isTable) {
 
 Value VectorProgram::load(Value vector, bool transposed) {
   auto read = vector.getDefiningOp<ReadOp>();
-  Value tensor = read ? weights.tensorOf(read) : weights.tensorOf(vector);
+  Value tensor = weights.tensorOf(read ? read.getTensor() : vector);
   int64_t rank = cast<MemRefType>(tensor.getType()).getRank(), width = widthOf(vector);
   int64_t rowDim = rowRange.ofBatches ? 0 : rank - 3;
   Value zero = b->index(0);

@@ -36,8 +36,7 @@ bool KernelLowering::canCopy(Value value, const TileMemory &storage) {
 
 /// The dimension of a tensor that a vector lies along.
 static int64_t vectorDim(LoadOp load, const TileMemory &storage) {
-  bool isRow = storage.rows == 1;
-  return isRow == load.getTransposed() ? load.getRowDim() : load.getColDim();
+  return tensorDimOf(load, /*alongRows=*/storage.rows > 1);
 }
 
 /// Elements of a vector lie in the tensor as far from each other as they like: no row is aligned.
@@ -81,10 +80,7 @@ void KernelLowering::copyTile(Value value, const TileMemory &storage) {
 void KernelLowering::copyElements(LoadOp load, const TileMemory &storage) {
   const Tensor &tensor = tensors[load.getMemref()];
   barriers.copy(storage);
-  SmallVector<Value> indices;
-  for (Value index : load.getIndices())
-    indices.push_back(e.toI64(scalar(index)));
-  Value start = tensorOffset(tensor, indices);
+  Value start = tensorOffset(tensor, load.getIndices());
   Value stride =
       arith::MulIOp::create(e, tensor.strides[vectorDim(load, storage)], e.i64(kElementBytes));
   bool isRow = storage.rows == 1;
