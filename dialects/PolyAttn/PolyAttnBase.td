@@ -295,6 +295,7 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
   let extraClassDeclaration = [{
     /// Each is a program of its own, and code for it.
     static constexpr int64_t kMaxShortBlocks = 8;
+    static constexpr int64_t kLongestSegment = 65536;
   }];
 }
 

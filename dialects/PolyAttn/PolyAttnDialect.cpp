@@ -93,7 +93,7 @@ void PolyAttnDialect::initialize() {
 static LogicalResult verifySegments(function_ref<InFlightDiagnostic()> emitError, ScheduleForm form,
                                     int64_t block, DenseI64ArrayAttr shortBlocks, bool contracted,
                                     int64_t segment, FloatType states) {
-  constexpr int64_t longest = 65536;
+  constexpr int64_t longest = ScheduleAttr::kLongestSegment;
   if (form != ScheduleForm::Chunkwise) {
     if (segment || states)
       return emitError() << "`segment` and `states` belong to the form `chunkwise`";

@@ -271,6 +271,15 @@ struct ChunkwiseTimes {
 static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &schedule,
                               const ScheduleMachine &machine);
 
+/// Whether a state takes long to pass from block to block, and pairs cost less than it does.
+/// Modelled for an H200 in bf16, B = 4, T = 8192, H = 16, in ms, with a state that passes and in
+/// independent blocks: with values of 64 numbers 136 features take 0.28 and 0.30, 153 take 0.48 and
+/// 0.35, 816 take 2.28 and 0.98. With values of 128 numbers 171 take 0.73 and 0.78, 210 take 1.08
+/// and 0.89. With values of 32 numbers 171 take 0.38 and 0.44, 210 take 0.55 and 0.54.
+static bool passesSlowly(const AttentionShape &shape) {
+  return shape.hasScoreForm && shape.features > (shape.valueWidth == 64 ? 144 : 192);
+}
+
 /// Where the form with a state has one program for each head, features that are formed again may
 /// take some times as long as products with the state.
 static constexpr double kTimesOfFewPrograms = 8;
@@ -325,10 +334,28 @@ static bool keepsWeightSums(AttentionOp entry, const ScheduleMachine &machine) {
   return numbers * int64_t(sizeof(float)) <= machine.l1Bytes / 2;
 }
 
-int64_t polyattn::carriedFeatures(int64_t valueWidth, bool isBF16) {
+int64_t polyattn::carriedFeatures(int64_t valueWidth) {
   constexpr int64_t numbers =
-      8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
-  return (isBF16 ? numbers : numbers / 2) / valueWidth;
+      4 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
+  return numbers / valueWidth;
+}
+
+/// The features of a block of a state in the form `chunkwise`, a multiple of 64, in a kernel whose
+/// products are all in bf16 or not.
+static int64_t chunkFeatures(const AttentionShape &shape, bool isBF16) {
+  // Programs of more blocks are so many that what each does before its sums counts.
+  constexpr int64_t mostBlocks = 8;
+  int64_t features = carriedFeatures(shape.valueWidth);
+  bool isCostly = shape.givesGradients || shape.features > mostBlocks * features ||
+                  shape.keyLeaves > shape.features * shape.valueWidth;
+  // Eight warps with the sums of twice as many features load and form keys half as often.
+  if (isBF16 && isCostly)
+    features *= 2;
+  // Two programs of a gradient have a multiprocessor's memory, of which blocks of states take most.
+  // One or two blocks are not worth more of them.
+  if (shape.givesGradients && shape.features > 2 * features)
+    features /= 2;
+  return std::clamp<int64_t>(features / 64 * 64, 64, kMostChunkFeatures);
 }
 
 std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp> attends,
@@ -339,17 +366,16 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   if (!machine.tensorCores || !numStates || numStates > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
-  bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false,
+  bool isSlow = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false,
        slides = false, hasPairs = false;
   int64_t localBlock = 0;
   SmallVector<AttentionShape> shapes;
   for (AttendOp attend : attends) {
     AttentionShape &shape = shapes.emplace_back(AttentionShape::of(attend));
     bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures || !shape.isOrdered;
-    // A segment has whole local blocks. In the forward direction one loop over local blocks and the
-    // state is faster.
-    bool fits =
-        shape.fixedBlock() == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
+    // A segment has whole local blocks.
+    bool fits = shape.fixedBlock() == 0 || (llvm::isPowerOf2_64(shape.localBlock) &&
+                                            shape.localBlock <= ScheduleAttr::kLongestSegment);
     if (!noChunks(attend).empty() || !fits)
       return std::nullopt;
     localBlock = std::max(localBlock, shape.fixedBlock());
@@ -365,7 +391,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     times.numbers += double(shape.features) * shape.valueWidth;
     // Each block of queries forms the keys again that it sees.
     times.pair += shape.scoreWidth + shape.valueWidth + double(shape.keyLeaves) / kChunkBlock;
-    isFar |= hasFarState(shape, machine);
+    isSlow |= passesSlowly(shape);
     needsState |= shape.needsState;
   }
   // In the form with a state these have one program for each head, as have all pairs beside one.
@@ -373,7 +399,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     times.state = ChunkwiseTimes::kStateOfGradients;
   bool hasFewPrograms = givesGradients || !isOrdered || hasPairs || slides;
   auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
-  if ((!isFar && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||
+  if ((!isSlow && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||
       !keepsWeightSums(entry, machine))
     return std::nullopt;
   std::vector<Schedule> schedules;
@@ -387,12 +413,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
       continue;
     }
     schedule.form = ScheduleForm::Chunkwise;
-    int64_t features = carriedFeatures(shape.valueWidth, isBF16) / 64 * 64;
-    // Two programs of a gradient have a multiprocessor's memory, of which blocks of states take
-    // most. One or two blocks are not worth more of them.
-    if (shape.givesGradients && shape.features > 2 * features)
-      features /= 2;
-    schedule.featureBlock = std::clamp<int64_t>(features, 64, kMostChunkFeatures);
+    schedule.featureBlock = chunkFeatures(shape, isBF16);
     schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentOfFullMask;
     schedule.segment = std::max(schedule.segment, localBlock);
     if (isOrdered && !needsState)

@@ -83,7 +83,7 @@ static int64_t chooseSumBlocks(const KernelFacts &kernel) {
     return 1;
   for (auto [attend, schedule] : llvm::zip(kernel.attends, kernel.schedules)) {
     int64_t width = AttendOp(attend).getValue().getType().getWidth();
-    int64_t most = std::min(carriedFeatures(width, /*isBF16=*/false), kMostChunkFeatures);
+    int64_t most = std::min(carriedFeatures(width), kMostChunkFeatures);
     if (schedule.segment && 2 * schedule.featureBlock > most)
       return 1;
   }

@@ -45,11 +45,11 @@ polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
 }
 
 // Between the blocks of a local kernel, too. Where these are long, and at most lengths there is nothing else, it
-// would not be worth its code. On tensor cores it is as long as keys take little to form.
+// would not be worth its code. On tensor cores segments have whole local blocks.
 // CHECK-LABEL: @beside_local
 // CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 1409>
 // CORES-LABEL: @beside_local
-// CORES: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = 64, quadratic_below = [[#]]>
+// CORES: #polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, feature_block = 256, quadratic_below = [[#]], segment = 512>
 polyattn.attention @beside_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %p = power 3 %x {symmetric} : [16]
@@ -62,12 +62,24 @@ polyattn.attention @beside_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x1
 // CHECK-LABEL: @beside_long_local
 // CHECK: #polyattn.schedule<form = state,
 // CORES-LABEL: @beside_long_local
-// CORES: #polyattn.schedule<form = state,
+// CORES: #polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, feature_block = 256, quadratic_below = [[#]], segment = 1024>
 polyattn.attention @beside_long_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %p = power 3 %x {symmetric} : [16]
   %e = power 3 %x : [16]
   %o = attend query %p key %p value %x local %e, %e causal normalize <none> {block = 1024}
+    : sym 3 [16], sym 3 [16], [16], pow 3 [16], pow 3 [16]
+  return %o : [16]
+}
+
+// No segment has so long a block.
+// CORES-LABEL: @beside_too_long_local
+// CORES: #polyattn.schedule<form = state,
+polyattn.attention @beside_too_long_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = power 3 %x {symmetric} : [16]
+  %e = power 3 %x : [16]
+  %o = attend query %p key %p value %x local %e, %e causal normalize <none> {block = 131072}
     : sym 3 [16], sym 3 [16], [16], pow 3 [16], pow 3 [16]
   return %o : [16]
 }
@@ -88,7 +100,8 @@ polyattn.attention @far_keys(%q: tensor<?x?x?x16xf32>, %w: tensor<16x2048xf32>, 
   return %o : [16]
 }
 
-// A state that four warps carry in registers is one block; a larger one is cut, for eight would read more.
+// A state that four warps carry in registers is one block; a larger one is cut, for eight would read more. Scores of
+// these features take as long as the features, and their state passes from block to block.
 // CORES-LABEL: @carried
 // CORES: feature_block = 153,
 polyattn.attention @carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x48xf32>) -> (o: tensor<?x?x?x48xf32>) {
@@ -97,8 +110,9 @@ polyattn.attention @carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x48xf32>) 
   %one = constant {value = 1.0, width = 1}
   %xx = power 2 %x {symmetric} : [16]
   %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
-  %o = attend query %p key %p value %y causal normalize <none>
-    : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [48]
+  %r = relu %p : [1] + [16] + sym 2 [16]
+  %o = attend query %r key %r value %y causal normalize <none>
+    : [153], [153], [48]
   return %o : [48]
 }
 
@@ -110,8 +124,9 @@ polyattn.attention @not_carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x64xf3
   %one = constant {value = 1.0, width = 1}
   %xx = power 2 %x {symmetric} : [16]
   %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
-  %o = attend query %p key %p value %y causal normalize <none>
-    : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
+  %r = relu %p : [1] + [16] + sym 2 [16]
+  %o = attend query %r key %r value %y causal normalize <none>
+    : [153], [153], [64]
   return %o : [64]
 }
 
@@ -123,8 +138,9 @@ polyattn.attention @not_carried_bf16(%q: tensor<?x?x?x16xbf16>, %v: tensor<?x?x?
   %one = constant {value = 1.0, width = 1}
   %xx = power 2 %x {symmetric} : [16]
   %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
-  %o = attend query %p key %p value %y causal normalize <none>
-    : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
+  %r = relu %p : [1] + [16] + sym 2 [16]
+  %o = attend query %r key %r value %y causal normalize <none>
+    : [153], [153], [64]
   return %o : [64]
 }
 

@@ -148,9 +148,9 @@ Schedule scheduleOf(AttendOp attend, const ScheduleMachine &machine = {});
 /// can.
 llvm::StringRef noChunks(AttendOp attend);
 
-/// The features of a state whose sums eight warps of a GPU have registers for. Factors in f32 take
-/// twice as many registers as those in bf16.
-int64_t carriedFeatures(int64_t valueWidth, bool isBF16);
+/// The features of a state whose sums four warps of a GPU have registers for. Two or three programs
+/// of four warps share a multiprocessor, which eight warps would have to themselves.
+int64_t carriedFeatures(int64_t valueWidth);
 /// The most features that a program of the form `chunkwise` has memory for at a time.
 inline constexpr int64_t kMostChunkFeatures = 256;
 
