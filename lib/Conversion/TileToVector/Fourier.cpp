@@ -332,11 +332,13 @@ void SpectrumProduct::pair(Offset first, Offset second, Value factor) {
       return accumulate ? math.scaleAndAdd(value, factors, load(y, row, piece))
                         : math.scale(value, factors);
     };
-    Complex results[] = {scaled(own, y1), scaled(other, y2)};
-    for (auto [result, row] : llvm::zip(results, ArrayRef<Value>{y1, y2})) {
+    auto store = [&](Complex result, Value row) {
       e.store(result.re, row, piece.column);
       e.store(result.im, row, piece.column + y.width);
-    }
+    };
+    Complex first = scaled(own, y1), second = scaled(other, y2);
+    store(first, y1);
+    store(second, y2);
   }
 }
 
