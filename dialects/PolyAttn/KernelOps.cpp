@@ -200,6 +200,9 @@ LogicalResult KernelOp::verify() {
   }
   if (!llvm::equal(types, getResultTypes()))
     return emitOpError("C1: results have other types than what the regions yield");
+  if (std::optional<Type> type = getRowType();
+      type && !type->isF32() && !type->isBF16() && !type->isF16())
+    return emitOpError("C6: row_type is f32, bf16 or f16, not ") << *type;
   return success();
 }
 

@@ -110,6 +110,10 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
     continue from states in arguments. Neither a kernel nor its `cut` changes the meaning of the ops
     inside.
 
+    `row_type` is the type in which other kernels read this kernel's vectors, f32 without it. bf16 is
+    for vectors that these kernels multiply in bf16 alone. Like the type of a tensor it rounds no
+    number of the reference.
+
     C1: each region ends in `kernel_yield`, and the results have the types of the yielded values.
     C2: the attends of a region have one mask and rows of one side (`of_keys`), and all of them have
         `block_states` or none.
@@ -118,6 +122,7 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
         mask anticausal and no `block_states`.
     C5: a convolution, or the gradient of a filter, stands in a kernel of its own, with element-wise
         ops of its channels. `cut` has `channels` there only.
+    C6: `row_type` is f32, bf16 or f16.
 
     ```mlir
     polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
@@ -137,7 +142,7 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
     ```
   }];
   let arguments = (ins SymbolNameAttr:$kernel_name, OptionalAttr<PolyAttn_CutAttr>:$cut,
-                       OptionalAttr<PolyAttn_StepsAttr>:$steps);
+                       OptionalAttr<PolyAttn_StepsAttr>:$steps, OptionalAttr<TypeAttr>:$row_type);
   let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType, AnyRankedTensor]>>:$results);
   let regions = (region SizedRegion<1>:$body, MaxSizedRegion<1>:$beside);
   let hasCustomAssemblyFormat = 1;

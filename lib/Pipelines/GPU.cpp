@@ -56,6 +56,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createNameStates());
   FormKernelsOptions kernels;
   kernels.passRowSums = true;
+  kernels.passKeys = true;
   passes.addPass(createFormKernels(kernels));
   // A head's positions are cut, not its features: there is no stage after to add up the parts.
   CutKernelsOptions cut;

@@ -205,7 +205,8 @@ void ConvolutionKernels::findReads() {
 KernelOp ConvolutionKernels::createKernel(const Twine &suffix, ArrayRef<Type> types) {
   builder.setInsertionPoint(terminator);
   std::string name = (attention.getSymName() + "__" + suffix).str();
-  auto kernel = KernelOp::create(builder, attention.getLoc(), types, name, CutAttr(), StepsAttr());
+  auto kernel = KernelOp::create(builder, attention.getLoc(), types, name, CutAttr(), StepsAttr(),
+                                 /*row_type=*/TypeAttr());
   builder.createBlock(&kernel.getBody());
   return kernel;
 }

@@ -10,17 +10,22 @@
 // others pass it the plain vectors that it needs. A sum over heads has a kernel of its own, as
 // programs of one head each compute what it adds up. On GPUs a sum over the elements of a row
 // passes from kernel to kernel as well: where a program computes each block of rows, every one of
-// them would load the vectors of all rows that it sees to sum them up once more.
+// them would load the vectors of all rows that it sees to sum them up once more. So do the vectors
+// that keys are formed of, which such programs would compute again for each block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FormConvolutions.h"
+#include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/Kernels.h"
+#include "dialects/PolyAttn/Leaves.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Entry/Signature.h"
+#include "polyattn/Schedule/Cost.h"
 #include "polyattn/Schedule/KernelFacts.h"
 #include "polyattn/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/bit.h"
 #include <deque>
@@ -48,6 +53,7 @@ struct AttendGroup {
   llvm::SmallSetVector<Value, 8> yielded;
   llvm::SmallSetVector<Value, 2> passedIn; // vectors of other groups
   bool passesRows = false, savesValues = false;
+  TypeAttr rowType; // in which others read its vectors; null for f32
   SmallVector<WeightTerms> sums;
   AttendGroup *beside = nullptr;
   bool isBeside = false;
@@ -70,11 +76,13 @@ namespace {
 /// Finds the groups of an attention, and the group that computes each result.
 class KernelGrouping {
 public:
-  KernelGrouping(AttentionOp attention, bool passesRowSums)
-      : attention(attention), passesRowSums(passesRowSums) {}
+  KernelGrouping(AttentionOp attention, bool passesRowSums, bool passesKeys)
+      : attention(attention), passesRowSums(passesRowSums), passesKeys(passesKeys) {}
 
   LogicalResult run();
   std::deque<AttendGroup> &getGroups() { return groups; }
+  /// Groups of vectors that keys are formed of, before all others: each of one tensor's rows.
+  llvm::MapVector<Value, AttendGroup> &getKeyVectors() { return keyVectors; }
   /// Groups of one sum over heads each, after all others.
   std::deque<AttendGroup> &getHeadSums() { return headSums; }
   /// Whether an op moves into the kernels that use it: an attend, a state, or an op that depends on
@@ -99,13 +107,16 @@ private:
   llvm::DenseSet<Value> tensorsOf(const AttendGroup &group, Value without) const;
   void passRowSum(Value sum);
   void passRowSums(const Signature &signature);
+  void passKey(Value vector, double times, TypeAttr rowType, AttendGroup &group);
+  void passKeys();
   void saveForSums();
   void putBeside();
 
   mutable AttentionOp attention; // its accessors are not const
-  bool passesRowSums;
+  bool passesRowSums, passesKeys;
   bool sameHeads = false;
   std::deque<AttendGroup> groups, headSums;
+  llvm::MapVector<Value, AttendGroup> keyVectors;
   /// A bit for each group that has one of the attends next to a value.
   llvm::DenseMap<Value, uint32_t> groupsOf;
 };
@@ -343,6 +354,69 @@ void KernelGrouping::passRowSums(const Signature &signature) {
       passRowSum(sum.getResult());
 }
 
+//===----------------------------------------------------------------------===//
+// Vectors of keys
+//===----------------------------------------------------------------------===//
+
+/// How often programs of the form `chunkwise` compute the vectors of a key: for the sums of each
+/// block of features, and for the blocks of queries of its segment, half of them on average.
+static double timesFormed(AttendOp attend, const Schedule &schedule, bool isLocal) {
+  double blocks = std::ceil(double(attend.getKey().getType().getWidth()) / schedule.featureBlock);
+  int64_t near = isLocal ? int64_t(*attend.getBlock()) : schedule.segment;
+  double queries = attend.isOrdered() ? std::max(near / 2. / schedule.block, 1.) : 0;
+  return (isLocal ? 0 : blocks) + queries;
+}
+
+/// The sequence whose positions and heads a vector has; null where it has those of several.
+static Value sequenceOf(Value vector) {
+  Value sequence;
+  bool areSeveral = walkDependencies(vector, [&](Value value) {
+    auto read = value.getDefiningOp<ReadOp>();
+    if (!read || !isa<FeatureType>(read.getType()))
+      return WalkResult::advance();
+    bool isOther = cast<RankedTensorType>(read.getTensor().getType()).getRank() != 4 ||
+                   hasSharedHeads(read.getTensor().getType()) ||
+                   (sequence && sequence != read.getTensor());
+    sequence = read.getTensor();
+    return isOther ? WalkResult::interrupt() : WalkResult::skip();
+  });
+  return areSeveral ? Value() : sequence;
+}
+
+/// Lets a kernel before all others compute a vector, if that takes longer than to store and load
+/// its rows as often as they are needed.
+void KernelGrouping::passKey(Value vector, double times, TypeAttr rowType, AttendGroup &group) {
+  // Multiply-adds of tensor cores in the time of a byte from memory, on an H200.
+  constexpr double multiplyAddsOfByte = 24, bytesOfNumber = 4;
+  double width = cast<FeatureType>(vector.getType()).getWidth();
+  double saved = (times - 1) * programMultiplyAdds(vector);
+  double paid = (times + 1) * width * bytesOfNumber * multiplyAddsOfByte;
+  Value sequence = groupsOf.lookup(vector) ? Value() : sequenceOf(vector);
+  if (vector.getDefiningOp<ReadOp>() || !sequence || saved < paid)
+    return;
+  AttendGroup &from = keyVectors[sequence];
+  from.rowType = from.yielded.empty() || from.rowType == rowType ? rowType : TypeAttr();
+  pass(vector, from, group);
+}
+
+void KernelGrouping::passKeys() {
+  for (AttendGroup &group : groups)
+    for (AttendOp attend : group.attends) {
+      Schedule schedule = scheduleOf(attend);
+      if (schedule.form != ScheduleForm::Chunkwise)
+        continue;
+      // Products read vectors as they read states.
+      auto rowType = schedule.states ? TypeAttr::get(schedule.states) : TypeAttr();
+      auto passAll = [&](Value key, bool isLocal) {
+        for (Value leaf : leavesOf(key))
+          passKey(leaf, timesFormed(attend, schedule, isLocal), rowType, group);
+      };
+      passAll(attend.getKey(), /*isLocal=*/false);
+      if (attend.getLocalKey() && !attend.getSliding())
+        passAll(attend.getLocalKey(), /*isLocal=*/true);
+    }
+}
+
 /// Kernels yield the row products and final states that gradients of decays and of shared states
 /// read.
 void KernelGrouping::saveForSums() {
@@ -393,6 +467,8 @@ LogicalResult KernelGrouping::run() {
   assignResults();
   if (passesRowSums)
     passRowSums(*signature);
+  if (passesKeys)
+    passKeys();
   saveForSums();
   putBeside();
   return success();
@@ -482,7 +558,7 @@ void KernelFormation::form(AttendGroup &group, StringRef name) {
   }
   builder.setInsertionPoint(terminator);
   Location loc = group.attends.empty() ? attention.getLoc() : group.attends.front().getLoc();
-  auto kernel = KernelOp::create(builder, loc, types, name, CutAttr(), StepsAttr());
+  auto kernel = KernelOp::create(builder, loc, types, name, CutAttr(), StepsAttr(), group.rowType);
   for (auto [part, region] : llvm::zip(parts, kernel->getRegions()))
     fill(region, *part);
   size_t next = 0;
@@ -531,6 +607,8 @@ void KernelFormation::eraseOriginals() {
 }
 
 void KernelFormation::run() {
+  for (auto [i, group] : llvm::enumerate(llvm::make_second_range(grouping.getKeyVectors())))
+    form(group, (attention.getSymName() + "__keys" + (i ? Twine(i + 1) : Twine())).str());
   for (AttendGroup &group : grouping.getGroups())
     if (group.isNeeded() && !group.isBeside)
       form(group, nameOf(group));
@@ -560,7 +638,7 @@ struct FormKernelsPass : polyattn::impl::FormKernelsBase<FormKernelsPass> {
           return signalPassFailure();
         continue;
       }
-      KernelGrouping grouping(attention, passRowSums);
+      KernelGrouping grouping(attention, passRowSums, passKeys);
       if (failed(grouping.run()))
         return signalPassFailure();
       KernelFormation(attention, grouping).run();

@@ -29,6 +29,11 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
     one place, too: the first of them computes it and yields it. The others load one number of a row
     in place of the vectors that it sums. Without the option each kernel computes it.
 
+    With `pass-keys`, a kernel `@name__keys` computes vectors that the keys of an attend in the form
+    `chunkwise` are formed of, if its programs would compute them often and for long: those of
+    features do so for each block of features, and those of queries for each block that a query
+    sees. Such a vector is a leaf of the key's structure, such as a projection.
+
     Numeric contract: reassociating (sums of weights' gradients over kernels).
 
     ```mlir
@@ -47,6 +52,8 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"passRowSums", "pass-row-sums", "bool", "false",
            "Sums over elements of rows of queries pass from kernel to kernel">,
+    Option<"passKeys", "pass-keys", "bool", "false",
+           "Vectors that keys are formed of pass from a kernel of their own">,
   ];
 }
 

@@ -335,3 +335,14 @@ polyattn.attention @convolution_outside(%q: tensor<?x?x?x4xf32>, %u: tensor<9x4x
   }
   return %o : [4]
 }
+
+// -----
+
+polyattn.attention @rows_in_integers(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C6: row_type is f32, bf16 or f16, not 'i32'}}
+  %rows = kernel @rows {
+    kernel_yield %a : [4]
+  } attributes {row_type = i32}
+  return %rows : [4]
+}

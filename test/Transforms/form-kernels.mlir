@@ -1,6 +1,7 @@
 // RUN: polyattn-opt %s --polyattn-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-form-kernels --split-input-file --verify-diagnostics | polyattn-opt --split-input-file --polyattn-form-kernels | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-form-kernels=pass-row-sums --split-input-file --verify-diagnostics | FileCheck %s --check-prefixes=CHECK,PASS
+// RUN: polyattn-opt %s --polyattn-form-kernels=pass-keys --split-input-file --verify-diagnostics | FileCheck %s --check-prefixes=CHECK,KEYS
 
 // One sweep over the positions computes all attends of a mask. The state goes with them, what is read does not.
 // CHECK-LABEL: @one_mask
@@ -191,6 +192,38 @@ polyattn.attention @row_sums(%q: tensor<?x?x?x2xf32>, %k: tensor<?x?x?x1xf32>, %
   %x = attend query %queries key %seen value %c causal normalize <none> {grouping = #polyattn.grouping<block>} : [1] + [1], [1] + [1], [4]
   %y = attend query %seen key %queries value %a anticausal normalize <none> {of_keys, grouping = #polyattn.grouping<block>} : [1] + [1], [1] + [1], [2]
   return %x, %y : [4], [2]
+}
+
+// -----
+
+// Programs of the form `chunkwise` would compute %leaf ten times for the sums of its features, and four times for the
+// blocks of queries that see a key. With `pass-keys` a kernel before them does so once. States and vectors have one type.
+// What is read from a tensor, and what takes no longer than its rows do, stays where it is.
+// KEYS-LABEL: @vectors_of_keys
+// KEYS: %[[LEAF:.*]] = hadamard
+// KEYS: %[[ROWS:.*]] = kernel @vectors_of_keys__keys {
+// KEYS-NEXT: kernel_yield %[[LEAF]] : [32]
+// KEYS-NEXT: } attributes {row_type = bf16}
+// KEYS: kernel @vectors_of_keys {
+// KEYS-NEXT: %[[SQUARES:.*]] = power 2 %[[ROWS]]
+// KEYS-NEXT: %[[KEY:.*]] = concat %[[SQUARES]], %{{.*}}
+// KEYS: attend query %{{.*}} key %[[KEY]] value
+polyattn.attention @vectors_of_keys(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %w: tensor<64x32xbf16>, %z: tensor<64x32xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %a = read %q : tensor<?x?x?x64xbf16> -> [64]
+  %b = read %k : tensor<?x?x?x64xbf16> -> [64]
+  %u = read %w : tensor<64x32xbf16> -> 64x32
+  %t = read %z : tensor<64x32xbf16> -> 64x32
+  %x = project %a, %u : [64], 64x32
+  %y = project %b, %u : [64], 64x32
+  %r = project %b, %t : [64], 64x32
+  %leaf = hadamard %y, %r : [32], [32]
+  %queries = power 2 %x {symmetric} : [32]
+  %squares = power 2 %leaf {symmetric} : [32]
+  %small = tanh %b : [64]
+  %query = concat %queries, %a : sym 2 [32], [64]
+  %key = concat %squares, %small : sym 2 [32], [64]
+  %o = attend query %query key %key value %b causal normalize <none> {schedule = #polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, feature_block = 64, quadratic_below = 0, segment = 512, states = bf16>} : sym 2 [32] + [64], sym 2 [32] + [64], [64]
+  return %o : [64]
 }
 
 // -----

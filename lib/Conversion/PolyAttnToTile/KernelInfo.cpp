@@ -62,6 +62,9 @@ LogicalResult KernelInfo::findRowsAlone() {
     for (Value vector : sum.gradient->getOperands())
       if (!rows && isa<FeatureType>(vector.getType()))
         rows = sequenceNumber(vector);
+  for (Value result : kernel.getResults())
+    if (!rows && !convolves && isa<FeatureType>(result.getType()))
+      rows = sequenceNumber(result);
   for (auto [i, result] : llvm::enumerate(returnedBy(attention)))
     if (!rows && convolves && isa<FeatureType>(result.getType()))
       rows = tensors.inputs + i;
@@ -266,7 +269,8 @@ static bool isSumTransposed(WeightGradientOp gradient) {
 HiddenArgument StoredResult::workspaceOfRows(Builder &b) const {
   constexpr int64_t any = ShapedType::kDynamic;
   int64_t width = cast<FeatureType>(result.getType()).getWidth();
-  return {name, RankedTensorType::get({any, any, any, width}, b.getF32Type())};
+  Type type = result.getDefiningOp<KernelOp>().getRowType().value_or(b.getF32Type());
+  return {name, RankedTensorType::get({any, any, any, width}, type)};
 }
 
 KernelInfo::KernelInfo(KernelOp kernel, Region &region) : KernelFacts(kernel, region) {

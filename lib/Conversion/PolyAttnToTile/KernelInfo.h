@@ -30,7 +30,7 @@ struct StoredResult {
 
   /// The value that the kernel yields.
   mlir::Value value() const { return yieldedValue(result); }
-  /// The workspace of a vector, [B, T, H, width] in f32, whatever tensors hold.
+  /// The workspace of a vector, [B, T, H, width] in its kernel's `row_type`.
   HiddenArgument workspaceOfRows(mlir::Builder &builder) const;
 };
 
