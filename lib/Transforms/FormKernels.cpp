@@ -408,6 +408,9 @@ void KernelGrouping::passKeys() {
       // Products read vectors as they read states.
       auto rowType = schedule.states ? TypeAttr::get(schedule.states) : TypeAttr();
       auto passAll = [&](Value key, bool isLocal) {
+        // Features themselves are not written to memory.
+        if (hasFeaturesOfLeaves(cast<FeatureType>(key.getType()).getStructure()))
+          return;
         for (Value leaf : leavesOf(key))
           passKey(leaf, timesFormed(attend, schedule, isLocal), rowType, group);
       };
