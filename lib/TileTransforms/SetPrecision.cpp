@@ -7,6 +7,7 @@
 
 #include "dialects/Tile/EntryOf.h"
 #include "lib/TileAnalysis/TileValues.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "polyattn/TileTransforms/Passes.h"
 
 namespace polyattn {
@@ -98,6 +99,17 @@ static bool gainsFromPairs(tile::AccumulateOp update) {
   return gainsFromPairs(lhs.getRows(), lhs.getColumns(), update.getRhs().getType().getColumns());
 }
 
+/// Exponentials of matrices may be as rough as an instruction gives them, to 1e-5: where factors
+/// are rounded to bf16, by 4e-3 at most, nobody sees the rest. Those of vectors are decays.
+static void approximateExponentials(tile::KernelOp kernel) {
+  kernel.walk([](tile::MapOp map) {
+    tile::TileType type = map.getResult().getType();
+    if (type.getRows() > 1 && type.getColumns() > 1)
+      map.walk(
+          [](math::ExpOp exp) { exp.setFastmath(exp.getFastmath() | arith::FastMathFlags::afn); });
+  });
+}
+
 namespace {
 struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
   using SetPrecisionBase::SetPrecisionBase;
@@ -130,6 +142,8 @@ struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
       };
       kernel.walk([&](tile::DotOp dot) { set(dot); });
       kernel.walk([&](tile::AccumulateOp update) { set(update); });
+      if (tensorCores && matrices == Precision::BF16)
+        approximateExponentials(kernel);
     }
   }
 };

@@ -42,6 +42,9 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     Products of a matrix and a vector do not run on tensor cores, or take a second column there.
     They are `split_bf16` beside `bf16`, and otherwise `f32`.
 
+    Where matrices are multiplied in bf16, each `math.exp` of a matrix gets the flag `afn`: its error
+    may be 1e-5, that of one exp2 instruction, as factors are rounded by up to 4e-3.
+
     A product with precision `f32` becomes `split_bf16` on tensor cores if all inputs or all results
     have 16 bits, and `split_tf32` otherwise. An attend has such products if gradients take small
     differences of its results. All other products of matrices of the same kernel, and of a kernel

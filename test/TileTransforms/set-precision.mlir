@@ -39,6 +39,46 @@ tile.kernel @bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", 
   tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
 }
 
+// Exponentials of matrices are as rough as an instruction where products are in bf16. Those of vectors may be decays.
+// VECTOR-LABEL: tile.kernel @exponentials
+// VECTOR-NOT: afn
+// TENSOR-LABEL: tile.kernel @exponentials
+// TENSOR: math.exp %{{.*}} fastmath<afn> : f32
+// TENSOR: math.exp %{{[^ ]*}} : f32
+// TENSOR-LABEL: tile.kernel @exponentials_f32
+// TENSOR-NOT: afn
+tile.kernel @exponentials programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+  %y = tile.map %x : !tile.tile<16x16xf32> -> <16x16xf32> {
+  ^bb0(%e: f32):
+    %p = math.exp %e : f32
+    tile.yield %p : f32
+  }
+  %one = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %z = tile.map %one : !tile.tile<16x1xf32> -> <16x1xf32> {
+  ^bb0(%e: f32):
+    %p = math.exp %e : f32
+    tile.yield %p : f32
+  }
+}
+
+tile.kernel @exponentials_f32 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf32> -> !tile.tile<16x16xf32>
+  %y = tile.map %x : !tile.tile<16x16xf32> -> <16x16xf32> {
+  ^bb0(%e: f32):
+    %p = math.exp %e : f32
+    tile.yield %p : f32
+  }
+}
+
 // PAIRS-LABEL: tile.kernel @f16
 // PAIRS-NOT: precision <bf16>
 // VECTOR-LABEL: tile.kernel @f16
