@@ -54,7 +54,7 @@ LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
     return emitError() << "blocks are for kernels without a state, which are not cut otherwise";
   if (channels && (splits > 1 || subsegments || parts || cluster > 1 || prefixFeatures || blocks))
     return emitError() << "channels are for kernels of convolutions, which are not cut otherwise";
-  if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && (splits > 1 || parts > 0)))
+  if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && splits > 1))
     return emitError() << "a cluster has a power of two of programs, and shares features that are "
                           "not cut otherwise";
   return success();

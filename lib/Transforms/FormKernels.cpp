@@ -394,7 +394,11 @@ void KernelGrouping::passKey(Value vector, double times, TypeAttr rowType, Atten
   Value sequence = groupsOf.lookup(vector) ? Value() : sequenceOf(vector);
   if (vector.getDefiningOp<ReadOp>() || !sequence || saved < paid)
     return;
+  // Each is a workspace, and a parameter of kernels that may have many already.
+  constexpr size_t mostVectors = 8;
   AttendGroup &from = keyVectors[sequence];
+  if (from.yielded.size() == mostVectors && !from.yielded.contains(vector))
+    return;
   from.rowType = from.yielded.empty() || from.rowType == rowType ? rowType : TypeAttr();
   pass(vector, from, group);
 }
@@ -405,8 +409,9 @@ void KernelGrouping::passKeys() {
       Schedule schedule = scheduleOf(attend);
       if (schedule.form != ScheduleForm::Chunkwise)
         continue;
-      // Products read vectors as they read states.
-      auto rowType = schedule.states ? TypeAttr::get(schedule.states) : TypeAttr();
+      // Products read vectors as they read states. Gradients have other uses for them.
+      bool isOfProducts = schedule.states && !attention.getGradientOf();
+      TypeAttr rowType = isOfProducts ? TypeAttr::get(schedule.states) : TypeAttr();
       auto passAll = [&](Value key, bool isLocal) {
         // Features themselves are not written to memory.
         if (hasFeaturesOfLeaves(cast<FeatureType>(key.getType()).getStructure()))

@@ -123,3 +123,14 @@ polyattn.attention @by_hand(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
   }
   return %o : [4]
 }
+
+// Programs of a cluster that share a head's features may have sums of weights' gradients, each of its own part.
+// CHECK-LABEL: @cluster_with_sums
+// CHECK: kernel @cluster_with_sums cut <cluster = 2, parts = 128> {
+polyattn.attention @cluster_with_sums(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = kernel @cluster_with_sums cut <cluster = 2, parts = 128> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
