@@ -43,7 +43,7 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     They are `split_bf16` beside `bf16`, and otherwise `f32`.
 
     Where matrices are multiplied in bf16, each `math.exp` of a matrix gets the flag `afn`: its error
-    may be 1e-5, that of one exp2 instruction, as factors are rounded by up to 4e-3.
+    may be 1e-5, as one exp2 instruction has it, since factors are rounded by up to 4e-3.
 
     A product with precision `f32` becomes `split_bf16` on tensor cores if all inputs or all results
     have 16 bits, and `split_tf32` otherwise. An attend has such products if gradients take small

@@ -30,9 +30,9 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
     in place of the vectors that it sums. Without the option each kernel computes it.
 
     With `pass-keys`, a kernel `@name__keys` computes vectors that the keys of an attend in the form
-    `chunkwise` are formed of, if its programs would compute them often and for long: those of
-    features do so for each block of features, and those of queries for each block that a query
-    sees. Such a vector is a leaf of the key's structure, such as a projection.
+    `chunkwise` are formed of, if its programs would compute them often and for long: for the sums of
+    each block of features, and for each block of queries that sees the key. Such a vector is a leaf
+    of the key's structure, such as a projection.
 
     Numeric contract: reassociating (sums of weights' gradients over kernels).
 
