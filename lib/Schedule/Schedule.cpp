@@ -343,7 +343,7 @@ int64_t polyattn::carriedFeatures(int64_t valueWidth) {
 /// The features of a block of a state in the form `chunkwise`, a multiple of 64, in a kernel whose
 /// products are all in bf16 or not.
 static int64_t chunkFeatures(const AttentionShape &shape, bool isBF16) {
-  // Programs of more blocks are so many that what each does before its sums counts.
+  // With more blocks, loading and forming keys for each of them takes longer than their sums.
   constexpr int64_t mostBlocks = 8;
   int64_t features = carriedFeatures(shape.valueWidth);
   bool isCostly = shape.givesGradients || shape.features > mostBlocks * features ||

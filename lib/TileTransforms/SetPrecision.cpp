@@ -99,8 +99,9 @@ static bool gainsFromPairs(tile::AccumulateOp update) {
   return gainsFromPairs(lhs.getRows(), lhs.getColumns(), update.getRhs().getType().getColumns());
 }
 
-/// Exponentials of matrices may be as rough as an instruction gives them, to 1e-5: where factors
-/// are rounded to bf16, by 4e-3 at most, nobody sees the rest. Those of vectors are decays.
+/// Lets exponentials of matrices have the relative error of one exp2 instruction, 1e-5: rounding
+/// factors to bf16 changes them by up to 4e-3. Exponentials of vectors may be decays, which many
+/// positions multiply, and stay exact.
 static void approximateExponentials(tile::KernelOp kernel) {
   kernel.walk([](tile::MapOp map) {
     tile::TileType type = map.getResult().getType();

@@ -386,13 +386,16 @@ static Value sequenceOf(Value vector) {
 /// Lets a kernel before all others compute a vector, if that takes longer than to store and load
 /// its rows as often as they are needed.
 void KernelGrouping::passKey(Value vector, double times, TypeAttr rowType, AttendGroup &group) {
-  // Multiply-adds of tensor cores in the time of a byte from memory, on an H200.
-  constexpr double multiplyAddsOfByte = 24, bytesOfNumber = 4;
+  // Multiply-adds in the time that a number of a row takes to be stored or loaded. It is twice what
+  // the rates of an H200 say: less lets rows pass that modelled kernels compute faster themselves.
+  constexpr double multiplyAddsOfNumber = 96;
   double width = cast<FeatureType>(vector.getType()).getWidth();
   double saved = (times - 1) * programMultiplyAdds(vector);
-  double paid = (times + 1) * width * bytesOfNumber * multiplyAddsOfByte;
-  Value sequence = groupsOf.lookup(vector) ? Value() : sequenceOf(vector);
-  if (vector.getDefiningOp<ReadOp>() || !sequence || saved < paid)
+  double paid = (times + 1) * width * multiplyAddsOfNumber;
+  if (vector.getDefiningOp<ReadOp>() || groupsOf.lookup(vector) || saved < paid)
+    return;
+  Value sequence = sequenceOf(vector);
+  if (!sequence)
     return;
   // Each is a workspace, and a parameter of kernels that may have many already.
   constexpr size_t mostVectors = 8;

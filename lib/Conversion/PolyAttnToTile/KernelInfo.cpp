@@ -48,8 +48,9 @@ static std::optional<int64_t> sequenceNumber(Value vector) {
   return tensor ? std::optional(cast<BlockArgument>(tensor).getArgNumber()) : std::nullopt;
 }
 
-/// The tensor that gives positions and heads where there is no attend: that of a result, or one
-/// that a sum is over. Convolutions keep positions and heads, so that those of any sequence serve.
+/// Finds the tensor that gives positions and heads where there is no attend: a result, a tensor
+/// that a sum is over, or one from which rows for other kernels are computed. Convolutions keep
+/// positions and heads, so that any sequence serves.
 LogicalResult KernelInfo::findRowsAlone() {
   std::optional<int64_t> rows;
   bool convolves = llvm::any_of(attention.getBody().getOps<KernelOp>(), convolutionIn);
